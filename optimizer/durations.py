@@ -1,0 +1,54 @@
+"""Durations as people write them, in milliseconds: the tick of every window in Millrace."""
+
+import re
+
+UNITS_MS = {
+    "w": 604_800_000,
+    "d": 86_400_000,
+    "h": 3_600_000,
+    "m": 60_000,
+    "s": 1_000,
+    "ms": 1,
+}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[wdhms])")
+
+
+class InvalidDuration(ValueError):
+    """A text that is not a duration; its message is the sentence shown to people."""
+
+
+def parse_duration(text: str) -> int:
+    """Milliseconds of a duration such as `90s`, `5m` or `1h30m`.
+
+    >>> parse_duration("1h30m")
+    5400000
+    """
+    compact = re.sub(r"\s+", "", text.lower())
+    parts = _PART.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        raise InvalidDuration(f"“{text}” is not a duration: write it as 90s, 5m or 1h30m.")
+    total = sum(_milliseconds(number, unit, text) for number, unit in parts)
+    if total <= 0:
+        raise InvalidDuration(f"“{text}” is not a duration longer than zero.")
+    return total
+
+
+def _milliseconds(number: str, unit: str, text: str) -> int:
+    scaled = float(number) * UNITS_MS[unit] if "." in number else int(number) * UNITS_MS[unit]
+    if scaled != int(scaled):
+        raise InvalidDuration(f"“{text}” is not a whole number of milliseconds.")
+    return int(scaled)
+
+
+def format_duration(milliseconds: int) -> str:
+    """The shortest way to write a duration that `parse_duration` reads back.
+
+    >>> format_duration(5_400_000)
+    '1h30m'
+    """
+    rest, parts = milliseconds, []
+    for unit in ("d", "h", "m", "s", "ms"):
+        count, rest = divmod(rest, UNITS_MS[unit])
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts) or "0s"

@@ -1,0 +1,87 @@
+"""The plan: which queries share which tree, with which kernel, at which estimated cost. A value."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optimizer.queries import Query
+
+PLAN_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Queries that share one sequence of slices and one kernel."""
+
+    id: str
+    queries: tuple[Query, ...]
+    kernel: str
+    edge_rate: float  # E_i, edges per second
+    omega: float  # Ω_i, final-aggregation operations per edge
+    cost: float  # λ + E_i·Ω_i, operations per second
+    node: int = 0
+
+    @property
+    def edge_classes(self) -> tuple[tuple[int, int], ...]:
+        """All residue classes `(period, residue)` on which this tree's slices end."""
+        return tuple(sorted(set().union(*(query.window.edge_classes for query in self.queries))))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kernel": self.kernel,
+            "edge_rate": self.edge_rate,
+            "omega": self.omega,
+            "cost": self.cost,
+            "node": self.node,
+            "queries": [query.to_json() for query in self.queries],
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Tree":
+        queries = tuple(Query.from_json(query) for query in value["queries"])
+        return cls(**{**value, "queries": queries})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All trees of one source. Version 0 is the empty plan before the first query."""
+
+    source: str
+    version: int
+    strategy: str
+    trees: tuple[Tree, ...] = ()
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        return tuple(query for tree in self.trees for query in tree.queries)
+
+    @property
+    def total_cost(self) -> float:
+        return sum(tree.cost for tree in self.trees)
+
+    def tree_of(self, query_id: str) -> Tree:
+        return next(tree for tree in self.trees if any(q.id == query_id for q in tree.queries))
+
+    def with_version(self, version: int) -> "Plan":
+        return replace(self, version=version)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": PLAN_FORMAT,
+            "source": self.source,
+            "version": self.version,
+            "strategy": self.strategy,
+            "total_cost": self.total_cost,
+            "trees": [tree.to_json() for tree in self.trees],
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Plan":
+        if value.get("format") != PLAN_FORMAT:
+            raise ValueError(f"This plan has format {value.get('format')}, not {PLAN_FORMAT}.")
+        return cls(
+            source=value["source"],
+            version=value["version"],
+            strategy=value["strategy"],
+            trees=tuple(Tree.from_json(tree) for tree in value["trees"]),
+        )

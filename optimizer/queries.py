@@ -1,0 +1,162 @@
+"""Queries: what people define, checked where it enters, and the single-window queries a plan weaves."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from optimizer.durations import InvalidDuration, parse_duration
+from optimizer.windows import Window
+
+AGGREGATES = ("count", "sum", "mean", "min", "max")
+
+
+class InvalidQuery(ValueError):
+    """Bad input; `field` names the form field or JSON key the sentence belongs to."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+        self.sentence = sentence
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """A window as it was written, so that results can say it back in the same words."""
+
+    range: str
+    slide: str
+
+    def window(self) -> Window:
+        try:
+            return Window(parse_duration(self.range), parse_duration(self.slide))
+        except InvalidDuration as error:
+            raise InvalidQuery("windows", str(error)) from error
+        except ValueError as error:
+            raise InvalidQuery("windows", f"{self.range} every {self.slide}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Query:
+    """One aggregate over one field with one window: the unit that the optimizer places."""
+
+    id: str
+    name: str
+    aggregate: str
+    field: str | None
+    window: Window
+    group_by: tuple[str, ...] = ()
+    where: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "name": self.name,
+            "aggregate": self.aggregate,
+            "field": self.field,
+            "range": self.window.range,
+            "slide": self.window.slide,
+            "offset": self.window.offset,
+            "group_by": list(self.group_by),
+            "where": self.where,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Query":
+        return cls(
+            id=value["id"],
+            name=value["name"],
+            aggregate=value["aggregate"],
+            field=value["field"],
+            window=Window(value["range"], value["slide"], value["offset"]),
+            group_by=tuple(value["group_by"]),
+            where=value["where"],
+        )
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """A query as people write it: one aggregate with one or several windows (a family)."""
+
+    name: str
+    aggregate: str
+    field: str | None
+    windows: tuple[WindowSpec, ...]
+    group_by: tuple[str, ...] = ()
+    where: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidQuery("name", "Give the query a name.")
+        if self.aggregate not in AGGREGATES:
+            known = ", ".join(AGGREGATES)
+            raise InvalidQuery("aggregate", f"No aggregate “{self.aggregate}”: use one of {known}.")
+        if self.aggregate != "count" and not self.field:
+            raise InvalidQuery("field", f"Choose the field to compute the {self.aggregate} of.")
+        if not self.windows:
+            raise InvalidQuery("windows", "Give at least one window, such as 1m every 10s.")
+        seen: set[Window] = set()
+        for spec in self.windows:
+            window = spec.window()
+            if window in seen:
+                raise InvalidQuery("windows", f"{spec.range} every {spec.slide} is there twice.")
+            seen.add(window)
+
+    def queries(self, key: str | None = None) -> list[Query]:
+        """The family's single-window queries; `key` (default: the name) makes their ids unique."""
+        return [
+            Query(
+                id=f"{key or self.name}@{spec.range}/{spec.slide}",
+                name=self.name,
+                aggregate=self.aggregate,
+                field=self.field,
+                window=spec.window(),
+                group_by=self.group_by,
+                where=self.where,
+            )
+            for spec in self.windows
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "aggregate": self.aggregate,
+            "field": self.field,
+            "windows": [{"range": w.range, "slide": w.slide} for w in self.windows],
+            "group_by": list(self.group_by),
+            "where": self.where,
+        }
+
+    @classmethod
+    def from_json(cls, value: Any) -> "QuerySpec":
+        if not isinstance(value, dict):
+            raise InvalidQuery("query", "A query is an object with a name, an aggregate and windows.")
+        unknown = set(value) - {"name", "aggregate", "field", "windows", "group_by", "where"}
+        if unknown:
+            raise InvalidQuery("query", f"A query has no “{sorted(unknown)[0]}”.")
+        return cls(
+            name=_text(value, "name") or "",
+            aggregate=_text(value, "aggregate") or "",
+            field=_text(value, "field"),
+            windows=tuple(_window(w) for w in _list(value, "windows")),
+            group_by=tuple(str(name) for name in _list(value, "group_by")),
+            where=_text(value, "where") or None,
+        )
+
+
+def _text(value: dict[str, Any], key: str) -> str | None:
+    text = value.get(key)
+    if text is not None and not isinstance(text, str):
+        raise InvalidQuery(key, f"“{key}” must be a text.")
+    return text
+
+
+def _list(value: dict[str, Any], key: str) -> list[Any]:
+    items = value.get(key) or []
+    if not isinstance(items, list):
+        raise InvalidQuery(key, f"“{key}” must be a list.")
+    return items
+
+
+def _window(value: Any) -> WindowSpec:
+    if not isinstance(value, dict) or not isinstance(value.get("range"), str):
+        raise InvalidQuery("windows", "A window is an object with a range and a slide, such as 1m and 10s.")
+    return WindowSpec(range=value["range"], slide=str(value.get("slide") or value["range"]))

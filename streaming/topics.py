@@ -1,0 +1,79 @@
+"""The Kafka topics between web and job: the only wire there is."""
+
+from dataclasses import dataclass
+
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from kafka.errors import TopicAlreadyExistsError
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Names of Millrace's own topics; the prefix lets several installations share a cluster."""
+
+    prefix: str = "millrace"
+
+    @property
+    def plans(self) -> str:
+        """Source and plan as JSON, keyed by source id, compacted; a tombstone removes the source."""
+        return f"{self.prefix}.plans"
+
+    @property
+    def results(self) -> str:
+        """Result blocks (`streaming/results.py`), keyed by query, window end and shard."""
+        return f"{self.prefix}.results"
+
+    @property
+    def meters(self) -> str:
+        """What each shard did in each batch, as JSON."""
+        return f"{self.prefix}.meters"
+
+    @property
+    def status(self) -> str:
+        """The job's own sign of life, as JSON, every two seconds."""
+        return f"{self.prefix}.status"
+
+    @property
+    def dead_letters(self) -> str:
+        """Refused messages with source, partition, offset and reason, as JSON."""
+        return f"{self.prefix}.dead-letters"
+
+    def progress(self, source: str) -> str:
+        """Where the source's last batch ended; map tasks start from it (`streaming/progress.py`)."""
+        return f"{self.prefix}.progress.{source}"
+
+    def shared(self) -> list[NewTopic]:
+        def topic(name: str, **config: str) -> NewTopic:
+            return NewTopic(name, num_partitions=1, replication_factor=-1, topic_configs=config)
+
+        day = {"retention.ms": str(DAY_MS)}
+        return [
+            topic(self.plans, **{"cleanup.policy": "compact"}),
+            topic(self.results, **day),
+            topic(self.meters, **day),
+            topic(self.status, **{"retention.ms": str(3_600_000)}),
+            topic(self.dead_letters, **{"retention.ms": str(7 * DAY_MS)}),
+        ]
+
+    def progress_topic(self, source: str) -> NewTopic:
+        # Only the newest record is ever read; age must not remove it while a source is stopped.
+        config = {"retention.ms": "-1", "retention.bytes": str(16 << 20), "segment.bytes": str(4 << 20)}
+        return NewTopic(self.progress(source), 1, -1, topic_configs=config)
+
+
+def create_topics(bootstrap_servers: str, topics: list[NewTopic]) -> None:
+    """Create what is missing; what exists is left as it is."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap_servers)
+    try:
+        existing = set(admin.list_topics())
+        for topic in topics:
+            if topic.name in existing:
+                continue
+            try:
+                admin.create_topics([topic])
+            except TopicAlreadyExistsError:
+                pass  # another process was faster
+    finally:
+        admin.close()
