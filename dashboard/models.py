@@ -1,0 +1,8 @@
+"""All models of the one app, so that Django finds them; each lives in the package of its subject."""
+
+from dashboard.boards.models import Board, Panel
+from dashboard.planning.models import PlanVersion
+from dashboard.queries.models import SavedQuery
+from dashboard.sources.models import Source
+
+__all__ = ["Board", "Panel", "PlanVersion", "SavedQuery", "Source"]

@@ -1,0 +1,67 @@
+"""Saved queries: what people defined, kept as they wrote it."""
+
+import secrets
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from dashboard.sources.models import Source
+from optimizer.queries import Query, QuerySpec
+
+_KEY_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is mistaken for another
+
+
+def new_key() -> str:
+    """A short key that is never reused: results of a deleted query must not reach a new one."""
+    return "".join(secrets.choice(_KEY_LETTERS) for _ in range(8))
+
+
+class LiveQueries(models.Manager["SavedQuery"]):
+    """All queries but those deleted, which are kept for a while so that Undo can bring them back."""
+
+    def get_queryset(self) -> models.QuerySet["SavedQuery"]:
+        return super().get_queryset().filter(deleted_at__isnull=True)
+
+
+class SavedQuery(models.Model):
+    """A multi-window query of one person over one source."""
+
+    key = models.SlugField(max_length=16, unique=True, default=new_key)
+    source = models.ForeignKey(Source, models.CASCADE, related_name="queries")
+    name = models.CharField(max_length=120)
+    aggregate = models.CharField(max_length=16)
+    field = models.CharField(max_length=200, null=True, blank=True)  # null: count counts events
+    windows = models.JSONField()  # [{"range": "5m", "slide": "10s"}, …]
+    group_by = models.JSONField(default=list, blank=True)
+    where = models.TextField(null=True, blank=True)  # null: no filter
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="queries")
+    created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = LiveQueries()
+    with_deleted = models.Manager["SavedQuery"]()
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("query", args=[self.key])
+
+    def spec(self) -> QuerySpec:
+        return QuerySpec.from_json(
+            {
+                "name": self.name,
+                "aggregate": self.aggregate,
+                "field": self.field,
+                "windows": self.windows,
+                "group_by": self.group_by,
+                "where": self.where,
+            }
+        )
+
+    def queries(self) -> list[Query]:
+        return self.spec().queries(key=self.key)

@@ -1,0 +1,52 @@
+"""What every page has: the places at its side, their counts, and the pages for when something is wrong."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from dashboard.models import Board, SavedQuery, Source
+
+
+@dataclass(frozen=True)
+class Place:
+    """One entry of the side bar; `prefix` tells which addresses lie within it."""
+
+    name: str
+    url: str  # name of the view
+    icon: str
+    prefix: str
+    count: int | None = None
+
+    def holds(self, address: str) -> bool:
+        return address == "/" if self.prefix == "/" else address.startswith(self.prefix)
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: the places, and which of them this page belongs to."""
+    if not request.user.is_authenticated:
+        return {}
+    places = (
+        Place("Home", "home", "home", "/"),
+        Place("Dashboards", "boards", "layout-dashboard", "/dashboards", Board.objects.count()),
+        Place("Queries", "queries", "wave-square", "/queries", SavedQuery.objects.count()),
+        Place("Sources", "sources", "database", "/sources", Source.objects.count()),
+        Place("Plan", "plan", "binary-tree-2", "/plan"),
+    )
+    here = next((place for place in places if place.holds(request.path)), None)
+    return {"places": places, "here": here}
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return render(request, "errors/403.html", status=403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return render(request, "errors/404.html", status=404)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    # Without the request no context processor runs: whatever failed may be what they need.
+    return HttpResponse(render_to_string("errors/500.html"), status=500)

@@ -1,0 +1,50 @@
+"""A source as people registered it; `spec()` is what the job gets."""
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from streaming.sources import FieldType, SourceSpec
+
+
+class Source(models.Model):
+    """A Kafka topic with its connection, format, schema, event-time field and allowed lateness."""
+
+    key = models.SlugField(max_length=60, unique=True)  # the SourceSpec's id: on the wire, never renamed
+    name = models.CharField(max_length=80, unique=True)
+    bootstrap_servers = models.CharField(max_length=500)
+    topic = models.CharField(max_length=249)  # Kafka's own limit
+    format = models.CharField(max_length=16, default="json")
+    schema = models.JSONField(default=list)  # [[name, type], …] in the order of the messages
+    event_time = models.CharField(max_length=200, null=True, blank=True)  # null: message timestamp
+    time_unit = models.CharField(max_length=4, default="ms")
+    allowed_lateness = models.PositiveBigIntegerField(default=10_000)  # ms
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="sources"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("source", args=[self.key])
+
+    @property
+    def types(self) -> dict[str, FieldType]:
+        return dict(self.schema)
+
+    def spec(self) -> SourceSpec:
+        return SourceSpec(
+            id=self.key,
+            bootstrap_servers=self.bootstrap_servers,
+            topic=self.topic,
+            format=self.format,
+            schema=tuple((name, kind) for name, kind in self.schema),
+            event_time=self.event_time or None,
+            time_unit=self.time_unit,  # type: ignore[arg-type]  # the form admits TIME_UNITS alone
+            allowed_lateness=self.allowed_lateness,
+        )

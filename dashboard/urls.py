@@ -1,0 +1,15 @@
+"""The map of all pages; every room keeps its own part."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("dashboard.boards.urls")),
+    path("", include("dashboard.accounts.urls")),
+    path("sources/", include("dashboard.sources.urls")),
+    path("queries/", include("dashboard.queries.urls")),
+    path("plan/", include("dashboard.planning.urls")),
+]
+
+handler403 = "dashboard.shell.forbidden"
+handler404 = "dashboard.shell.not_found"
+handler500 = "dashboard.shell.failed"

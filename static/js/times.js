@@ -1,0 +1,25 @@
+// Times are sent in UTC and shown in the browser's zone; the exact instant stays on hover.
+const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const sameDay = (a, b) => a.toDateString() === b.toDateString();
+
+function words(instant) {
+  const clock = instant.toLocaleTimeString([], SECONDS);
+  if (sameDay(instant, new Date())) return clock;
+  return `${instant.getFullYear()}-${String(instant.getMonth() + 1).padStart(2, "0")}-${String(instant.getDate()).padStart(2, "0")} ${clock}`;
+}
+
+function show(element) {
+  const instant = new Date(element.dateTime);
+  if (Number.isNaN(instant.getTime())) return;
+  element.title = `${instant.toISOString()} (UTC)`;
+  element.textContent = words(instant);
+}
+
+/** Rewrite every `<time datetime>` of the page, now and whenever part of it is swapped in. */
+export function showLocalTimes() {
+  const all = (root) => root.querySelectorAll?.("time[datetime]").forEach(show);
+  all(document);
+  new MutationObserver((changes) => {
+    for (const change of changes) for (const node of change.addedNodes) all(node);
+  }).observe(document.body, { childList: true, subtree: true });
+}
