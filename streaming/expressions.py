@@ -1,0 +1,160 @@
+"""Filters: SQL expressions, parsed and checked by sqlglot, evaluated by DuckDB over Arrow columns.
+
+A plan is data, so a filter must run without a new Spark query plan: it is evaluated inside the map task.
+DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
+"""
+
+import difflib
+from collections.abc import Mapping
+from functools import lru_cache
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from streaming.sources import FieldType
+
+ARROW_TYPES: dict[FieldType, pa.DataType] = {
+    "text": pa.string(),
+    "integer": pa.float64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+}
+
+# Everything a filter may contain. What is not here (subqueries, table functions, casts to files, …) is refused.
+_ALLOWED: tuple[type[exp.Expression], ...] = (
+    exp.Column,
+    exp.Identifier,
+    exp.Literal,
+    exp.Boolean,
+    exp.Null,
+    exp.Paren,
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.EQ,
+    exp.NEQ,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.Is,
+    exp.In,
+    exp.Tuple,
+    exp.Between,
+    exp.Like,
+    exp.ILike,
+    exp.Neg,
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Mod,
+    exp.Abs,
+    exp.Lower,
+    exp.Upper,
+    exp.Length,
+    exp.Round,
+    exp.Floor,
+    exp.Ceil,
+    exp.Coalesce,
+)
+
+
+class InvalidExpression(ValueError):
+    """A filter that cannot be used; its sentence is shown beside the field."""
+
+    def __init__(self, sentence: str, suggestion: str | None = None) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+        self.suggestion = suggestion  # a field name the person may have meant
+
+
+def check(expression: str, types: Mapping[str, FieldType]) -> None:
+    """Refuse an expression that does not parse, names unknown fields or is not a condition."""
+    tree = _parse(expression)
+    for node in tree.walk():
+        if isinstance(node, exp.Column):
+            _check_column(node, types)
+        elif not isinstance(node, _ALLOWED):
+            raise InvalidExpression(f"A filter cannot use {_name(node)}.")
+    _check_types(expression, types)
+
+
+def _parse(expression: str) -> exp.Expression:
+    try:
+        trees = sqlglot.parse(expression, dialect="duckdb")
+    except ParseError as error:
+        detail = error.errors[0]
+        # `col` counts to the end of the token that was not understood.
+        where = max(1, detail["col"] - len(detail["highlight"] or "") + 1)
+        raise InvalidExpression(f"The filter is not complete or has a slip at character {where}.") from error
+    except TokenError as error:
+        raise InvalidExpression("The filter has a quote that is not closed.") from error
+    if len(trees) != 1 or trees[0] is None:
+        raise InvalidExpression("Write one condition, such as status = 'ok'.")
+    return trees[0]
+
+
+def _check_column(column: exp.Column, types: Mapping[str, FieldType]) -> None:
+    name = column.name
+    if column.table or name not in types:
+        close = difflib.get_close_matches(name, types, n=1)
+        position = column.this.meta.get("start")
+        where = f" (character {position + 1})" if position is not None else ""
+        raise InvalidExpression(f"No field “{name}”{where}.", close[0] if close else None)
+
+
+def _check_types(expression: str, types: Mapping[str, FieldType]) -> None:
+    """Let DuckDB bind the expression to the field types: it must be a condition."""
+    examples = {"text": "", "integer": 0.0, "number": 0.0, "boolean": True}
+    row = pa.table({name: pa.array([examples[kind]], ARROW_TYPES[kind]) for name, kind in types.items()})
+    try:
+        relation = _connection().from_arrow(row).project(f"({_sql(expression)}) AS kept")
+        kind = relation.types[0]
+        relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
+    except duckdb.Error as error:
+        raise InvalidExpression(f"The filter does not fit the fields: {_first_line(error)}") from error
+    if str(kind) != "BOOLEAN":
+        raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
+
+
+@lru_cache(maxsize=1024)
+def _sql(expression: str) -> str:
+    """The expression as sqlglot understood it, so that what runs is exactly what was checked."""
+    return _parse(expression).sql(dialect="duckdb")
+
+
+def keeps(expression: str, table: pa.Table) -> np.ndarray:
+    """Which rows the filter keeps; unknown (NULL) is not kept, as in a WHERE."""
+    relation = _connection().from_arrow(table).project(f"coalesce(({_sql(expression)}), false) AS kept")
+    column = relation.to_arrow_table().column("kept")
+    return column.to_numpy(zero_copy_only=False).astype(np.bool_, copy=False)
+
+
+_connections: list[duckdb.DuckDBPyConnection] = []
+
+
+def _connection() -> duckdb.DuckDBPyConnection:
+    """One locked-down in-memory database per process: no files, no network, one thread."""
+    if not _connections:
+        connection = duckdb.connect(":memory:", config={"threads": 1})
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET preserve_insertion_order = true")
+        connection.execute("SET lock_configuration = true")
+        _connections.append(connection)
+    return _connections[0].cursor()
+
+
+def _name(node: exp.Expression) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"the function {node.name}"
+    return node.key.replace("_", " ").upper()
+
+
+def _first_line(error: Exception) -> str:
+    line = str(error).splitlines()[0]
+    return line.split("Error: ", 1)[-1].rstrip(".") + "."

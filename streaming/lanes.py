@@ -1,0 +1,242 @@
+"""Lanes: how a plan's trees cut event time into slices, and what happens to that when the plan changes.
+
+A lane is a tree's sequence of slices as the job keeps it. It outlives plan versions: a tree that gains or
+loses a query goes on in the same lane, only cut differently from the instant on at which the new plan takes
+effect. Every event is cut by exactly one plan, the one in force at its event time, whatever batch or task
+it arrives in.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+from numba import njit
+
+from optimizer.plan import Plan, Tree
+from optimizer.queries import Query
+from optimizer.windows import Window
+from streaming.aggregates import AGGREGATES, Family
+
+EARLIEST = -(2**62)
+LATEST = 2**62
+
+
+class Cut(msgspec.Struct, frozen=True, array_like=True):
+    """From `since` to `until` slices end on every instant of the residue classes `(period, residue)`."""
+
+    since: int
+    until: int
+    classes: tuple[tuple[int, int], ...]
+
+    def is_edge(self, instant: int) -> bool:
+        if instant in (self.since, self.until):
+            return True
+        return any(instant % period == residue for period, residue in self.classes)
+
+    def slice_end(self, start: int) -> int:
+        """The end of the slice that starts at `start`."""
+        ends = (start + period - (start - residue) % period for period, residue in self.classes)
+        return min(self.until, min(ends))
+
+
+class Signature(msgspec.Struct, frozen=True, array_like=True):
+    """What lanes must have in common for their slices to be of use to each other."""
+
+    where: str | None
+    group_by: tuple[str, ...]
+    field: str | None
+    family: Family
+
+    @classmethod
+    def of(cls, query: Query) -> "Signature":
+        return cls(query.where, query.group_by, query.field, AGGREGATES[query.aggregate].family)
+
+
+class Lane(msgspec.Struct, frozen=True, array_like=True):
+    id: str
+    tree: str
+    kernel: str
+    signature: Signature
+    cuts: tuple[Cut, ...]
+
+    @property
+    def since(self) -> int:
+        return self.cuts[0].since
+
+    @property
+    def until(self) -> int:
+        return self.cuts[-1].until
+
+    def cut_at(self, instant: int) -> Cut | None:
+        return next((cut for cut in self.cuts if cut.since <= instant < cut.until), None)
+
+    def is_edge(self, instant: int) -> bool:
+        return any(cut.is_edge(instant) for cut in self.cuts if cut.since <= instant <= cut.until)
+
+    def slice_end(self, start: int) -> int:
+        cut = self.cut_at(start)
+        if cut is None:
+            raise ValueError(f"Lane {self.id} has no slice that starts at {start}.")
+        return cut.slice_end(start)
+
+    def slice_starts(self, times: np.ndarray) -> np.ndarray:
+        """The start of the slice each time falls into; `LATEST` where this lane was not in force."""
+        starts = np.full(len(times), LATEST, np.int64)
+        for cut in self.cuts:
+            periods = np.array([period for period, _ in cut.classes], np.int64)
+            residues = np.array([residue for _, residue in cut.classes], np.int64)
+            _slice_starts(times, periods, residues, cut.since, cut.until, starts)
+        return starts
+
+    def closed_at(self, instant: int) -> "Lane":
+        last = self.cuts[-1]
+        return msgspec.structs.replace(self, cuts=(*self.cuts[:-1], Cut(last.since, instant, last.classes)))
+
+    def recut(self, classes: tuple[tuple[int, int], ...], instant: int) -> "Lane":
+        """This lane with an edge at `instant` and other classes from there on."""
+        closed = self.closed_at(instant)
+        return msgspec.structs.replace(closed, cuts=(*closed.cuts, Cut(instant, LATEST, classes)))
+
+    def continued(self, tree: Tree, instant: int) -> "Lane":
+        """This lane under a newer plan; nothing changes for a tree whose edges stay the same."""
+        lane = msgspec.structs.replace(self, kernel=tree.kernel)
+        return lane if self.cuts[-1].classes == tree.edge_classes else lane.recut(tree.edge_classes, instant)
+
+
+@njit(cache=True, nogil=True)
+def _slice_starts(times, periods, residues, since, until, starts):  # type: ignore[no-untyped-def]
+    low, high = 1, 0  # the slice of the event before: neighbours mostly share it
+    for i in range(len(times)):
+        t = times[i]
+        if t < since or t >= until:
+            continue
+        if not low <= t < high:
+            low, high = since, until
+            for j in range(len(periods)):
+                start = t - (t - residues[j]) % periods[j]
+                low = max(low, start)
+                high = min(high, start + periods[j])
+        starts[i] = low
+
+
+class Segment(msgspec.Struct, frozen=True, array_like=True):
+    """From `since` on the query's partials are in this lane."""
+
+    lane: str
+    since: int
+
+
+class Member(msgspec.Struct, frozen=True, array_like=True):
+    """A query of the newest plan and the lanes that hold its past."""
+
+    query: str
+    aggregate: str
+    field: str | None
+    range: int
+    slide: int
+    offset: int
+    segments: tuple[Segment, ...]
+
+    @property
+    def window(self) -> Window:
+        return Window(self.range, self.slide, self.offset)
+
+    def pieces(self, start: int, end: int) -> list[tuple[str, int, int]]:
+        """The lanes that together hold `[start, end)`, each with its part of it."""
+        pieces = []
+        untils = [segment.since for segment in self.segments[1:]] + [LATEST]
+        for segment, until in zip(self.segments, untils, strict=True):
+            low, high = max(start, segment.since), min(end, until)
+            if low < high:
+                pieces.append((segment.lane, low, high))
+        return pieces
+
+
+class Timeline(msgspec.Struct, frozen=True, array_like=True):
+    """All lanes and members after a number of plans; a value that tasks and shards share."""
+
+    version: int = 0
+    lanes: tuple[Lane, ...] = ()
+    members: tuple[Member, ...] = ()
+
+    def lane(self, lane_id: str) -> Lane:
+        return next(lane for lane in self.lanes if lane.id == lane_id)
+
+    def adopt(self, plan: Plan, instant: int) -> "Timeline":
+        """This timeline with `plan` in force from `instant` on; slices before it stay of use."""
+        lanes = {lane.id: lane for lane in self.lanes}
+        current = {lane.tree: lane.id for lane in self.lanes if lane.until == LATEST}
+        members = []
+        for tree in plan.trees:
+            lane = self._lane_for(tree, lanes.get(current.pop(tree.id, "")), plan.version, instant)
+            lanes[lane.id] = lane
+            members += [self._member_for(query, lane, instant) for query in tree.queries]
+        for lane_id in current.values():
+            lanes[lane_id] = lanes[lane_id].closed_at(instant)
+        # A query that leaves a lane which goes on needs an edge there: its windows change lanes at `instant`.
+        for member in members:
+            for left, entered in pairwise(member.segments):
+                lane = lanes[left.lane]
+                if entered.since == instant and not lane.is_edge(instant):
+                    lanes[lane.id] = lane.recut(lane.cuts[-1].classes, instant)
+        return Timeline(plan.version, tuple(lanes.values()), tuple(members))
+
+    def _lane_for(self, tree: Tree, lane: Lane | None, version: int, instant: int) -> Lane:
+        signature = Signature.of(tree.queries[0])
+        if lane is not None and lane.signature == signature:
+            return lane.continued(tree, instant)
+        cut = Cut(instant, LATEST, tree.edge_classes)
+        return Lane(f"{tree.id}.{version}", tree.id, tree.kernel, signature, (cut,))
+
+    def _member_for(self, query: Query, lane: Lane, instant: int) -> Member:
+        segments = self._past_of(query, lane)
+        if not segments or segments[-1].lane != lane.id:
+            segments = (*segments, Segment(lane.id, max(lane.since, instant) if segments else lane.since))
+        window = query.window
+        return Member(
+            query.id, query.aggregate, query.field, window.range, window.slide, window.offset, segments
+        )
+
+    def _past_of(self, query: Query, lane: Lane) -> tuple[Segment, ...]:
+        """Where partials of the query are already: its own past, or lanes that hold the same partials."""
+        lanes = {old.id: old for old in self.lanes}
+        for member in self.members:
+            if member.query == query.id and lanes[member.segments[-1].lane].signature == lane.signature:
+                return member.segments
+        if lane.id in lanes:
+            return (Segment(lane.id, lane.since),)
+        donors = [
+            old for old in self.lanes if old.signature == lane.signature and old.until == LATEST
+        ]
+        # The donor whose slices end most often fits the most windows.
+        donors.sort(key=lambda old: sum(1 / period for period, _ in old.cuts[-1].classes), reverse=True)
+        return (Segment(donors[0].id, donors[0].since),) if donors else ()
+
+    def pruned(self, watermark: int) -> "Timeline":
+        """Without what no window can reach back to any more."""
+        members = tuple(_without_old_segments(member, watermark) for member in self.members)
+        reach: dict[str, int] = {}
+        for member in members:
+            for segment in member.segments:
+                reach[segment.lane] = max(reach.get(segment.lane, 0), member.range)
+        lanes = []
+        for lane in self.lanes:
+            horizon = watermark - reach.get(lane.id, 0)
+            cuts = tuple(cut for cut in lane.cuts if cut.until > horizon)
+            if cuts:
+                lanes.append(msgspec.structs.replace(lane, cuts=cuts))
+        return Timeline(self.version, tuple(lanes), members)
+
+    def horizons(self, watermark: int) -> Iterator[tuple[str, int]]:
+        """For every lane the instant before which its slices are of no more use."""
+        for lane in self.lanes:
+            ranges = [m.range for m in self.members if any(s.lane == lane.id for s in m.segments)]
+            yield lane.id, watermark - max(ranges, default=0)
+
+
+def _without_old_segments(member: Member, watermark: int) -> Member:
+    segments = member.segments
+    while len(segments) > 1 and segments[1].since <= watermark - member.range:
+        segments = segments[1:]
+    return msgspec.structs.replace(member, segments=segments)
