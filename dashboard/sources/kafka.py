@@ -18,7 +18,7 @@ READ_SECONDS = 4.0
 SHOWN_MESSAGES = 20
 
 
-class KafkaProblem(Exception):
+class KafkaProblem(RuntimeError):
     """Something is wrong with the connection or the topic; `field` names the form field to look at."""
 
     def __init__(self, field: str, sentence: str) -> None:
