@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from optimizer.kernels import kernel_named
 from optimizer.queries import Query
 
 PLAN_FORMAT = 1
@@ -19,6 +20,11 @@ class Tree:
     omega: float  # Ω_i, final-aggregation operations per edge
     cost: float  # λ + E_i·Ω_i, operations per second
     node: int = 0
+
+    def __post_init__(self) -> None:
+        kernel_named(
+            self.kernel, (query.aggregate for query in self.queries)
+        )  # an illegal pairing is refused
 
     @property
     def edge_classes(self) -> tuple[tuple[int, int], ...]:
@@ -50,6 +56,7 @@ class Plan:
     version: int
     strategy: str
     trees: tuple[Tree, ...] = ()
+    next_tree: int = 1  # the number of the next new tree: ids of trees that have gone are not reused
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -60,7 +67,10 @@ class Plan:
         return sum(tree.cost for tree in self.trees)
 
     def tree_of(self, query_id: str) -> Tree:
-        return next(tree for tree in self.trees if any(q.id == query_id for q in tree.queries))
+        for tree in self.trees:
+            if any(query.id == query_id for query in tree.queries):
+                return tree
+        raise LookupError(f"Plan {self.version} of {self.source} has no query “{query_id}”.")
 
     def with_version(self, version: int) -> "Plan":
         return replace(self, version=version)
@@ -72,6 +82,7 @@ class Plan:
             "version": self.version,
             "strategy": self.strategy,
             "total_cost": self.total_cost,
+            "next_tree": self.next_tree,
             "trees": [tree.to_json() for tree in self.trees],
         }
 
@@ -84,4 +95,5 @@ class Plan:
             version=value["version"],
             strategy=value["strategy"],
             trees=tuple(Tree.from_json(tree) for tree in value["trees"]),
+            next_tree=value["next_tree"],
         )

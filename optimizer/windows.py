@@ -17,9 +17,7 @@ class Window:
         if self.slide <= 0:
             raise ValueError("The slide must be longer than zero.")
         if self.slide > self.range:
-            raise ValueError(
-                "The slide must not be longer than the window size, or events would be skipped."
-            )
+            raise ValueError("The slide must not be longer than the window size, or events would be skipped.")
 
     @property
     def edge_classes(self) -> frozenset[tuple[int, int]]:
