@@ -40,7 +40,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "errors/403.html", status=403)
+    return render(request, "errors/403.html", {"sentence": str(exception or "")}, status=403)
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

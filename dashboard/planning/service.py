@@ -36,7 +36,7 @@ class Preview:
     def saving(self) -> float:
         """How much cheaper it is than running alone, 0 to 1, over all its windows."""
         alone = sum(part.cost_alone for part in self.joinings)
-        return 1 - sum(part.cost_added for part in self.joinings) / alone if alone else 0.0
+        return sum(part.saving * part.cost_alone for part in self.joinings) / alone if alone else 0.0
 
 
 def replan(source: Source, cause: str) -> PlanVersion:

@@ -1,0 +1,15 @@
+"""Addresses of the source pages."""
+
+from django.urls import path
+
+from dashboard.sources import views
+
+urlpatterns = [
+    path("", views.source_list, name="sources"),
+    path("new/", views.source_new, name="source-new"),
+    path("probe/", views.source_probe, name="source-probe"),
+    path("<slug:key>/", views.source_page, name="source"),
+    path("<slug:key>/messages/", views.source_messages, name="source-messages"),
+    path("<slug:key>/dead-letters/", views.source_dead_letters, name="source-dead-letters"),
+    path("<slug:key>/delete/", views.source_delete, name="source-delete"),
+]

@@ -1,0 +1,187 @@
+"""The source pages."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dashboard.accounts.people import may_change
+from dashboard.planning import service as planning
+from dashboard.planning.wire import WireDown
+from dashboard.sources.dead_letters import recent_dead_letters
+from dashboard.sources.forms import UNIT_CHOICES, ConnectionForm, SourceForm, tested_mark
+from dashboard.sources.inference import Inference, infer
+from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, list_topics, newest_messages
+from dashboard.sources.models import Source
+from dashboard.sources.presentation import ShownMessage, present
+
+INFERRED_FROM = 200
+TABS = ("overview", "messages", "dead-letters")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a connection test brought to light."""
+
+    topics: list[str]
+    partitions: int = 0
+    kept: int = 0
+    messages: tuple[ShownMessage, ...] = ()
+    inference: Inference | None = None
+
+    @property
+    def schema_json(self) -> str:
+        return json.dumps(self.inference.schema if self.inference else [])
+
+
+@require_GET
+def source_list(request: HttpRequest) -> HttpResponse:
+    sources = Source.objects.select_related("created_by").prefetch_related("queries")
+    return render(request, "sources/list.html", {"sources": sources})
+
+
+@require_http_methods(["GET", "POST"])
+def source_new(request: HttpRequest) -> HttpResponse:
+    if request.method == "GET":
+        return render(request, "sources/new.html", {"form": SourceForm(), "unit_choices": UNIT_CHOICES})
+    form = SourceForm(request.POST)
+    if form.is_valid():
+        source = form.save(request.user)
+        messages.info(request, f"Saved “{source.name}”.")
+        return redirect(source)
+    return render(request, "sources/new.html", {"form": form, **_look(request)}, status=422)
+
+
+@require_POST
+def source_probe(request: HttpRequest) -> HttpResponse:
+    """Test the connection as typed; the answer is the part of the page under it."""
+    return render(request, "sources/_found.html", _look(request))
+
+
+def _look(request: HttpRequest) -> dict[str, Any]:
+    """Context of the found part: either what was found or, in one sentence, what is wrong."""
+    connection = ConnectionForm(request.POST)
+    if not connection.is_valid():
+        sentence = next(iter(connection.errors.values()))[0]
+        return {"problem": KafkaProblem(next(iter(connection.errors)), sentence)}
+    servers, topic = connection.cleaned_data["bootstrap_servers"], connection.cleaned_data["topic"]
+    context: dict[str, Any] = {
+        "unit_choices": UNIT_CHOICES,
+        "topic": topic,
+        "tested": tested_mark(servers, topic),
+        "form": SourceForm(_with_defaults(request, topic)),
+    }
+    try:
+        context["found"] = _find(servers, topic)
+    except KafkaProblem as problem:
+        context["problem"] = problem
+        context["topics"] = _topics_instead(servers) if problem.field == "topic" else []
+    return context
+
+
+def _with_defaults(request: HttpRequest, topic: str) -> dict[str, Any]:
+    """What was typed so far, and sensible values where nothing was."""
+    typed = {name: value for name, value in request.POST.items() if value}
+    return {"name": topic, "allowed_lateness": "10s", **typed}
+
+
+def _find(servers: str, topic: str) -> Found:
+    if not topic:
+        return Found(topics=list_topics(servers))
+    sample = newest_messages(servers, topic, INFERRED_FROM)
+    return Found(
+        topics=[],
+        partitions=sample.partitions,
+        kept=sample.kept,
+        messages=tuple(present(message) for message in sample.messages[:SHOWN_MESSAGES]),
+        inference=infer([message.value for message in sample.messages]),
+    )
+
+
+def _topics_instead(servers: str) -> list[str]:
+    try:
+        return list_topics(servers)
+    except KafkaProblem:
+        return []
+
+
+@require_GET
+def source_page(request: HttpRequest, key: str) -> HttpResponse:
+    source = get_object_or_404(Source.objects.select_related("created_by"), key=key)
+    tab = request.GET.get("tab")
+    return render(
+        request, "sources/page.html", _page_context(request, source, tab if tab in TABS else TABS[0])
+    )
+
+
+def _page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, Any]:
+    return {
+        "source": source,
+        "tab": tab,
+        "unit": dict(UNIT_CHOICES).get(source.time_unit, ""),
+        "queries": source.queries.select_related("owner"),
+        "may_delete": may_change(request.user, source.created_by),
+    }
+
+
+@require_GET
+def source_messages(request: HttpRequest, key: str) -> HttpResponse:
+    """The newest messages of the topic, loaded into the page once it stands."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        sample = newest_messages(source.bootstrap_servers, source.topic)
+        context["shown"] = [present(message) for message in sample.messages]
+        context["sample"] = sample
+    except KafkaProblem as problem:
+        context["problem"] = problem
+    return render(request, "sources/_messages.html", context)
+
+
+@require_GET
+def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
+    """The newest refused messages, loaded into the page once it stands."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        context["found"] = recent_dead_letters(source.key)
+    except KafkaProblem as problem:
+        context["problem"] = problem
+    return render(request, "sources/_dead_letters.html", context)
+
+
+@require_POST
+def source_delete(request: HttpRequest, key: str) -> HttpResponse:
+    """Delete a source whose name was typed; refused while queries read it."""
+    source = get_object_or_404(Source, key=key)
+    if not may_change(request.user, source.created_by):
+        raise PermissionDenied
+    problem = _delete_problem(source, request.POST.get("typed_name", ""))
+    if problem:
+        context = {**_page_context(request, source, TABS[0]), "delete_problem": problem}
+        return render(request, "sources/page.html", context, status=422)
+    messages.info(request, f"Deleted “{source.name}”.")
+    return redirect("sources")
+
+
+def _delete_problem(source: Source, typed: str) -> str | None:
+    """Delete the source, or say why not."""
+    if typed.strip() != source.name:
+        return f"Type {source.name} exactly as it is written."
+    with transaction.atomic():
+        Source.objects.select_for_update().get(pk=source.pk)
+        names = [f"“{query.name}”" for query in source.queries.all()]
+        if names:
+            return f"Queries still read it: {', '.join(names)}. Delete them first."
+        try:
+            planning.retire(source)
+        except WireDown as error:
+            return f"Not deleted, because the job cannot be told: {error} Try again once it does."
+        source.delete()
+    return None
