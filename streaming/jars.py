@@ -5,6 +5,7 @@ connector, and the bare file system has to be on the driver's class path, not am
 """
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -13,8 +14,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyspark
 
 LOCK = Path(__file__).with_suffix(".lock")
 _FETCHED = re.compile(r"\[SUCCESSFUL \] (\S+)#(\S+);(\S+)!")
@@ -101,7 +100,7 @@ def _names(jar_set: JarSet) -> list[str]:
 
 def _resolve(work: Path, jar_set: JarSet, java: Path, log: Path, tell: Callable[[str], None]) -> None:
     (work / "ivy.xml").write_text(_ivy_module(jar_set))
-    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    ivy = next(_pyspark_jars().glob("ivy-*.jar"))
     pattern = f"{work}/{jar_set.directory}/[artifact]-[revision].[ext]"
     command = [str(java), "-jar", str(ivy), "-m2compatible", "-ivy", f"{work}/ivy.xml"]
     command += ["-cache", f"{work}/cache", "-confs", "default", "-retrieve", pattern]
@@ -121,6 +120,14 @@ def _resolve(work: Path, jar_set: JarSet, java: Path, log: Path, tell: Callable[
         file.writelines(output)
     if ivy_process.returncode != 0:
         raise JarError(_failure(jar_set, "".join(output), log))
+
+
+def _pyspark_jars() -> Path:
+    """Found without importing pyspark, which takes a second that every start would pay."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise JarError("pyspark is not installed: run ./millrace setup, which installs it.")
+    return Path(spec.origin).parent / "jars"
 
 
 def _ivy_module(jar_set: JarSet) -> str:

@@ -1,0 +1,101 @@
+"""The demo's source, queries and dashboard: made once, and not again after somebody deleted them."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.migrations.recorder import MigrationRecorder
+
+from dashboard.models import Board, Panel, SavedQuery, Source
+from dashboard.planning.service import replan
+from streaming import demo
+
+SOURCE_KEY = "demo-sensors"
+SCHEMA = [
+    ["device", "text"],
+    ["site", "text"],
+    ["ts", "integer"],
+    ["temp", "number"],
+    ["humidity", "number"],
+    ["status", "text"],
+]
+
+
+def _window(size: str, slide: str) -> dict[str, str]:
+    return {"range": size, "slide": slide}
+
+
+QUERIES = (
+    {
+        "name": "Temperature, average",
+        "aggregate": "mean",
+        "field": "temp",
+        "windows": [_window("10s", "1s"), _window("1m", "5s"), _window("5m", "10s")],
+    },
+    {
+        "name": "Hottest reading by site",
+        "aggregate": "max",
+        "field": "temp",
+        "windows": [_window("1m", "5s")],
+        "group_by": ["site"],
+    },
+    {"name": "Events", "aggregate": "count", "windows": [_window("10s", "1s")]},
+    {
+        "name": "Readings not ok by site",
+        "aggregate": "count",
+        "windows": [_window("1m", "5s")],
+        "group_by": ["site"],
+        "where": "status <> 'ok'",
+    },
+)
+
+
+def seed(bootstrap_servers: str) -> bool:
+    """Make the demo's rows if this database never had them; whether it did."""
+    source = Source.objects.filter(key=SOURCE_KEY).first()
+    if source is not None:
+        _follow_broker(source, bootstrap_servers)
+        return False
+    marker = Path(settings.VAR_DIR) / "demo-seeded"
+    identity = _database_identity()
+    if marker.exists() and marker.read_text() == identity:
+        return False  # it was here and somebody deleted it
+    with transaction.atomic():
+        _create(bootstrap_servers)
+    marker.write_text(identity)
+    return True
+
+
+def _create(bootstrap_servers: str) -> None:
+    owner = get_user_model().objects.filter(is_superuser=True).order_by("pk").first()
+    source = Source.objects.create(
+        key=SOURCE_KEY,
+        name=demo.TOPIC,
+        bootstrap_servers=bootstrap_servers,
+        topic=demo.TOPIC,
+        schema=SCHEMA,
+        event_time="ts",
+        time_unit="ms",
+        allowed_lateness=demo.LATENESS_MS,
+        created_by=owner,
+    )
+    board = Board.objects.create(slug="demo", name="Demo", owner=owner)
+    for position, definition in enumerate(QUERIES):
+        query = SavedQuery.objects.create(source=source, owner=owner, **definition)
+        Panel.objects.create(board=board, query=query, title=query.name, position=position)
+    replan(source, "The demo was set up")
+
+
+def _follow_broker(source: Source, bootstrap_servers: str) -> None:
+    """The demo runs wherever Millrace's own broker does, also after that moved to another port."""
+    if source.bootstrap_servers != bootstrap_servers:
+        source.bootstrap_servers = bootstrap_servers
+        source.save(update_fields=["bootstrap_servers"])
+        replan(source, f"The demo moved to {bootstrap_servers}")
+
+
+def _database_identity() -> str:
+    """When the database was made: a marker left by one that was thrown away does not count."""
+    first = MigrationRecorder.Migration.objects.order_by("id").first()
+    return first.applied.isoformat() if first else ""

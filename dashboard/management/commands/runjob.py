@@ -1,0 +1,21 @@
+"""`runjob`: the streaming job in the foreground, until Ctrl-C or SIGTERM."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from dashboard.platform.problems import as_problems
+from streaming.java import find_java
+
+
+class Command(BaseCommand):
+    help = "Run the streaming job: plans from Kafka in, results, meters and dead letters out."
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with as_problems():
+            find_java()
+        from streaming import job  # here, because it imports Spark
+
+        job.run(settings.KAFKA_BOOTSTRAP, settings.TOPIC_PREFIX, settings.SPARK_MASTER, settings.VAR_DIR)

@@ -1,0 +1,51 @@
+"""`status`: what runs, since when, and whether the broker and the job show signs of life."""
+
+import sys
+import time
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from dashboard.platform.checks import SILENT_AFTER, last_status
+from dashboard.platform.runfile import RunFile, ServiceState
+from streaming.broker import answers
+from streaming.topics import Topics
+
+
+class Command(BaseCommand):
+    help = "Say what runs; exit code 0 only if everything does."
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        state = RunFile(settings.VAR_DIR).read()
+        if state is None:
+            self.stdout.write("Millrace does not run here: start it with ./millrace up.")
+            sys.exit(1)
+        self.stdout.write(f"Millrace runs at {state.address} since {_clock(state.since)} (pid {state.pid}).")
+        for service in state.services:
+            self.stdout.write(f"  {_line(service)}")
+        broker = answers(state.kafka)
+        self.stdout.write(f"  Kafka at {state.kafka} {'answers' if broker else 'does not answer'}.")
+        job = broker and self._job_lives(state.kafka)
+        if not (broker and job and all(service.state == "running" for service in state.services)):
+            sys.exit(1)
+
+    def _job_lives(self, bootstrap_servers: str) -> bool:
+        status = last_status(bootstrap_servers, Topics(settings.TOPIC_PREFIX).status)
+        if status is None:
+            self.stdout.write("  The job has not reported yet.")
+            return False
+        age = max(0.0, time.time() - status["clock"] / 1000)
+        self.stdout.write(f"  The job said “{status['state']}” {age:.1f} s ago.")
+        return status["state"] == "running" and age <= SILENT_AFTER
+
+
+def _line(service: ServiceState) -> str:
+    times = f", started again {service.restarts}×" if service.restarts else ""
+    return f"{service.name:<8} {service.state:<10} pid {service.pid:<8} since {_clock(service.since)}{times}"
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,1 @@
+"""What sets Millrace up on a machine, starts it and keeps it running."""

@@ -1,0 +1,142 @@
+"""Demo events: a thousand sensors in twelve plants, with the faults that real streams have."""
+
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from kafka import KafkaProducer
+from kafka.admin import NewTopic
+from kafka.errors import KafkaError
+
+from streaming.topics import create_topics
+
+TOPIC = "demo.sensors"
+PARTITIONS = 4
+DEVICES = 1000
+PLANTS = 12
+TICK = 0.04  # s between batches
+WAVE_MS = 240_000  # a plant's temperature swings once in four minutes, so that a chart moves visibly
+
+OUT_OF_ORDER = 0.03
+DISORDER_MS = 5_000
+TOO_LATE = 0.001
+LATENESS_MS = 10_000  # what the demo source allows; too late is later than this
+MALFORMED = 0.001
+SPIKE = 0.0005
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Message:
+    key: bytes
+    value: bytes
+
+
+def make_batch(seed: int, number: int, start_ms: int, end_ms: int, count: int) -> list[Message]:
+    """`count` messages spread over `[start_ms, end_ms)`; the same arguments make the same messages."""
+    random = np.random.default_rng((seed, number))
+    devices = random.integers(0, DEVICES, count)
+    plants = devices % PLANTS
+    clock = start_ms + np.arange(count) * (end_ms - start_ms) // max(count, 1)
+    times = clock - _delays(random, count)
+    temperatures = _temperatures(random, times, devices, plants)
+    humidity = np.clip(78 - 1.2 * temperatures + random.normal(0, 2, count), 5, 100)
+    status = random.choice(("ok", "warn", "fault"), count, p=(0.97, 0.02, 0.01))
+    faults = random.random(count)
+    return [
+        Message(
+            f"d{device:04}".encode(),
+            _encode(device, plant, when, temperature, damp, state, fault),
+        )
+        for device, plant, when, temperature, damp, state, fault in zip(
+            devices.tolist(),
+            plants.tolist(),
+            times.tolist(),
+            temperatures.round(2).tolist(),
+            humidity.round(1).tolist(),
+            status.tolist(),
+            faults.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _delays(random: np.random.Generator, count: int) -> np.ndarray:
+    """How much older than its neighbours each event is: most not at all, some a little, a few too much."""
+    luck = random.random(count)
+    delays = np.where(luck < OUT_OF_ORDER, random.integers(1, DISORDER_MS, count), 0)
+    too_late = random.integers(LATENESS_MS + 2_000, 60_000, count)
+    return np.where(luck > 1 - TOO_LATE, too_late, delays)
+
+
+def _temperatures(
+    random: np.random.Generator, times: np.ndarray, devices: np.ndarray, plants: np.ndarray
+) -> np.ndarray:
+    count = len(times)
+    wave = 4 * np.sin(2 * np.pi * (times / WAVE_MS + plants / PLANTS))
+    bias = (devices * 7919 % 200) / 100 - 1  # each sensor is off by up to a degree, always the same
+    spikes = np.where(random.random(count) < SPIKE, random.uniform(15, 30, count), 0)
+    return 20 + 0.4 * plants + wave + bias + random.normal(0, 0.3, count) + spikes
+
+
+def _encode(
+    device: int, plant: int, when: int, temperature: float, humidity: float, status: str, fault: float
+) -> bytes:
+    event: dict[str, str | int | float] = {
+        "device": f"d{device:04}",
+        "site": f"plant-{plant + 1:02}",
+        "ts": when,
+        "temp": temperature,
+        "humidity": humidity,
+        "status": status,
+    }
+    if fault < MALFORMED / 2:
+        event["temp"] = "n/a"
+    text = json.dumps(event, separators=(",", ":")).encode()
+    return text[: len(text) // 2] if MALFORMED / 2 <= fault < MALFORMED else text
+
+
+def demo_topic() -> NewTopic:
+    # An hour is enough for every window of the demo; more would fill the disk at 700 MB an hour.
+    config = {"retention.ms": "3600000", "segment.bytes": str(32 << 20)}
+    return NewTopic(TOPIC, PARTITIONS, -1, topic_configs=config)
+
+
+def produce(bootstrap_servers: str, rate: int, stop: threading.Event, seed: int = 1) -> None:
+    """Send `rate` events a second, evenly, until told to stop; a broker that goes away is waited for."""
+    while not stop.is_set():
+        try:
+            create_topics(bootstrap_servers, [demo_topic()])
+            _produce_while_connected(bootstrap_servers, rate, stop, seed)
+        except KafkaError as error:
+            logger.warning("The broker at %s does not answer (%s); trying again.", bootstrap_servers, error)
+            stop.wait(2)
+
+
+def _produce_while_connected(bootstrap_servers: str, rate: int, stop: threading.Event, seed: int) -> None:
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap_servers,
+        linger_ms=5,
+        max_block_ms=5_000,
+        request_timeout_ms=5_000,
+        delivery_timeout_ms=10_000,
+    )
+    logger.info("Sending %s events/s to %s.", f"{rate:,}", TOPIC)
+    begin = until = time.time()
+    number = sent = 0
+    try:
+        while not stop.wait(TICK):
+            now = time.time()
+            if now - until > 1:  # the machine slept: go on from here instead of catching up in a burst
+                begin, until, sent = now - TICK, now - TICK, 0
+            count = int((now - begin) * rate) - sent
+            batch_id = int(begin * 1000) + number
+            for message in make_batch(seed, batch_id, int(until * 1000), int(now * 1000), count):
+                producer.send(TOPIC, key=message.key, value=message.value)
+            until, sent, number = now, sent + count, number + 1
+    finally:
+        producer.close(timeout=5)
