@@ -1,6 +1,7 @@
 """Durations as people write them, in milliseconds: the tick of every window in Millrace."""
 
 import re
+from fractions import Fraction
 
 UNITS_MS = {
     "w": 604_800_000,
@@ -10,7 +11,8 @@ UNITS_MS = {
     "s": 1_000,
     "ms": 1,
 }
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[wdhms])")
+LONGEST_MS = 100 * 365 * UNITS_MS["d"]  # beyond any window; keeps every instant within 64 bits
+_PART = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(ms|[wdhms])", re.ASCII)
 
 
 class InvalidDuration(ValueError):
@@ -30,12 +32,14 @@ def parse_duration(text: str) -> int:
     total = sum(_milliseconds(number, unit, text) for number, unit in parts)
     if total <= 0:
         raise InvalidDuration(f"“{text}” is not a duration longer than zero.")
+    if total > LONGEST_MS:
+        raise InvalidDuration(f"“{text}” is longer than 100 years.")
     return total
 
 
 def _milliseconds(number: str, unit: str, text: str) -> int:
-    scaled = float(number) * UNITS_MS[unit] if "." in number else int(number) * UNITS_MS[unit]
-    if scaled != int(scaled):
+    scaled = Fraction(number) * UNITS_MS[unit]  # exact: in binary fractions 4.35 s is not 4,350 ms
+    if scaled.denominator != 1:
         raise InvalidDuration(f"“{text}” is not a whole number of milliseconds.")
     return int(scaled)
 

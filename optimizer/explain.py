@@ -47,8 +47,6 @@ def joining(before: Plan, after: Plan, query_ids: Collection[str], statistics: S
 
 def cost_line(joinings: Sequence[Joining]) -> str:
     """One line for lists and confirmations: `joins tree 3 · +2 % load · 71 % cheaper than alone`."""
-    if not joinings:
-        return "joins no tree"
     parts = [_places(joinings), _load_change(joinings[0])]
     if any(joining.shares_with for joining in joinings):
         alone = sum(joining.cost_alone for joining in joinings)

@@ -93,6 +93,12 @@ class QuerySpec:
             raise InvalidQuery("field", f"Choose the field to compute the {self.aggregate} of.")
         if not self.windows:
             raise InvalidQuery("windows", "Give at least one window, such as 1m every 10s.")
+        for position, name in enumerate(self.group_by):
+            if name in self.group_by[:position]:
+                raise InvalidQuery("group_by", f"“{name}” is in the group-by twice.")
+        self._refuse_repeated_windows()
+
+    def _refuse_repeated_windows(self) -> None:
         seen: set[Window] = set()
         for spec in self.windows:
             window = spec.window()

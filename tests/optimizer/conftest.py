@@ -1,0 +1,5 @@
+from hypothesis import settings
+
+# Examples are timed in wall time, which a busy machine stretches: properties have no deadline here.
+settings.register_profile("optimizer", deadline=None)
+settings.load_profile("optimizer")

@@ -1,0 +1,109 @@
+from math import e
+
+import pytest
+
+from optimizer.kernels import BY_NAME, KERNELS, cheapest_kernel, kernel_named, runnable_kernels
+from optimizer.plan import Tree
+from optimizer.windows import Window
+from tests.optimizer.cases import query
+
+ONE_A_SECOND = 1.0
+
+
+def spanning(*partials: int) -> list[Window]:
+    """Windows that span so many partials at one edge a second."""
+    return [Window(1000 * count, 1000) for count in partials]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "partials", "operations"),
+    [
+        ("panes", (5,), 5),
+        ("panes", (3, 5), 8),
+        ("flatfat", (1,), 0),
+        ("flatfat", (2,), 0.5),
+        ("flatfat", (9,), 3 + 8 / 8),
+        ("flatfat", (9, 2), 3 + 8 / 8 + 0.5),
+        ("flatfit", (5,), 3),
+        ("flatfit", (3, 5, 8), 9),
+        ("slickdeque_inv", (5,), 2),
+        ("slickdeque_inv", (3, 5), 4),
+        ("slickdeque_noninv", (1,), 2 - 2 + 1 + 1),
+        ("slickdeque_noninv", (2,), 2 - 1 + 1 + 1.5),
+        ("slickdeque_noninv", (3, 4), 2 - 0.5 + 2 + (1 + 1 / 2 + 1 / 6 + 1 / 24)),
+        ("slickdeque_noninv", (1000,), 2 - 0.002 + 1 + (e - 1)),
+    ],
+)
+def test_operations_per_edge_follow_table_11(
+    kernel: str, partials: tuple[int, ...], operations: float
+) -> None:
+    assert BY_NAME[kernel].omega(spanning(*partials), ONE_A_SECOND) == pytest.approx(operations)
+
+
+def test_ranges_that_two_windows_have_in_common_are_kept_once_by_the_inverting_deque() -> None:
+    windows = [Window(10_000, 1_000), Window(10_000, 5_000)]
+    assert BY_NAME["slickdeque_inv"].omega(windows, ONE_A_SECOND) == 2
+
+
+def test_panes_fold_a_window_once_for_each_slide_whatever_else_is_in_the_tree() -> None:
+    assert BY_NAME["panes"].omega([Window(60_000, 10_000)], 5.0) == 6
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "names"),
+    [
+        ("count", ["slickdeque_inv", "flatfit"]),
+        ("sum", ["slickdeque_inv", "flatfit"]),
+        ("mean", ["slickdeque_inv", "flatfit"]),
+        ("min", ["slickdeque_noninv", "flatfit"]),
+        ("max", ["slickdeque_noninv", "flatfit"]),
+    ],
+)
+def test_each_aggregate_runs_on_the_deque_it_has_the_property_for(aggregate: str, names: list[str]) -> None:
+    assert [kernel.name for kernel in runnable_kernels([aggregate])] == names
+
+
+@pytest.mark.parametrize(
+    ("kernel", "aggregate", "sentence"),
+    [
+        (
+            "slickdeque_inv",
+            "max",
+            "The kernel “slickdeque_inv” cannot compute max, which is not invertible: "
+            "use slickdeque_noninv, flatfit, flatfat, panes.",
+        ),
+        (
+            "slickdeque_noninv",
+            "mean",
+            "The kernel “slickdeque_noninv” cannot compute mean, which is not selective: "
+            "use slickdeque_inv, flatfit, flatfat, panes.",
+        ),
+        (
+            "abacus",
+            "sum",
+            "No kernel “abacus”: use one of slickdeque_inv, slickdeque_noninv, flatfit, flatfat, panes.",
+        ),
+    ],
+)
+def test_an_illegal_pairing_names_the_aggregate_and_what_it_lacks(
+    kernel: str, aggregate: str, sentence: str
+) -> None:
+    with pytest.raises(ValueError) as refused:
+        kernel_named(kernel, [aggregate])
+    assert str(refused.value) == sentence
+
+
+def test_no_tree_can_pair_a_kernel_with_an_aggregate_it_cannot_compute() -> None:
+    with pytest.raises(ValueError, match="cannot compute max, which is not invertible"):
+        Tree("1", (query("hot", 60, 10, "max"),), "slickdeque_inv", 0.1, 2.0, 1000.2)
+
+
+def test_the_cheapest_kernel_depends_on_how_many_windows_a_tree_answers() -> None:
+    selective = runnable_kernels(["max"])
+    assert cheapest_kernel(selective, spanning(30), ONE_A_SECOND).name == "flatfit"
+    assert cheapest_kernel(selective, spanning(30, 60, 90), ONE_A_SECOND).name == "slickdeque_noninv"
+    assert cheapest_kernel(runnable_kernels(["sum"]), spanning(30), ONE_A_SECOND).name == "slickdeque_inv"
+
+
+def test_kernel_names_are_unique() -> None:
+    assert len(BY_NAME) == len(KERNELS)

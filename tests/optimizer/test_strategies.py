@@ -1,0 +1,96 @@
+from collections import Counter
+from itertools import combinations, count
+
+import pytest
+from hypothesis import given, settings
+
+from optimizer.cost import Statistics, tree_cost
+from optimizer.queries import Query
+from optimizer.strategies import STRATEGIES, Strategy, no_share, weave_share
+from optimizer.weaving import family_key
+from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets
+
+all_strategies = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+
+
+def total(groups: list[list[Query]], statistics: Statistics) -> float:
+    return sum(cost_by_enumeration(group, statistics) for group in groups)
+
+
+def literal_weave_share(queries: list[Query], statistics: Statistics) -> list[list[Query]]:
+    """The algorithm as SAVINGS 2.4 lists it: all pairs of trees, the best merge, until none saves."""
+    trees = {number: [query] for number, query in enumerate(queries)}
+    for merged_number in count(len(queries)):
+        best, pair = 0.0, None
+        for one, other in combinations(sorted(trees), 2):
+            apart = tree_cost(trees[one], statistics).total + tree_cost(trees[other], statistics).total
+            saving = apart - tree_cost(trees[one] + trees[other], statistics).total
+            if saving > best:
+                best, pair = saving, (one, other)
+        if pair is None:
+            break
+        trees[merged_number] = trees.pop(pair[0]) + trees.pop(pair[1])
+    return list(trees.values())
+
+
+@all_strategies
+@given(queries=query_sets(), statistics=statistics_sets)
+def test_every_query_is_in_exactly_one_group_of_its_family(
+    strategy: Strategy, queries: list[Query], statistics: Statistics
+) -> None:
+    groups = strategy(queries, statistics)
+    assert Counter(query.id for group in groups for query in group) == Counter(q.id for q in queries)
+    assert all(len({family_key(query) for query in group}) == 1 for group in groups)
+
+
+@given(query_sets(), statistics_sets)
+def test_weaving_never_costs_more_than_not_sharing(queries: list[Query], statistics: Statistics) -> None:
+    woven = total(weave_share(queries, statistics), statistics)
+    assert woven <= total(no_share(queries, statistics), statistics) + 1e-6
+
+
+@settings(max_examples=60)
+@given(query_sets(), statistics_sets)
+def test_weaving_stops_only_when_no_two_trees_are_cheaper_as_one(
+    queries: list[Query], statistics: Statistics
+) -> None:
+    groups = weave_share(queries, statistics)
+    for one, other in combinations(groups, 2):
+        if family_key(one[0]) == family_key(other[0]):
+            apart = total([one, other], statistics)
+            assert cost_by_enumeration(one + other, statistics) >= apart - 1e-6
+
+
+@given(query_sets(), statistics_sets)
+def test_weaving_merges_as_the_literal_algorithm_does(queries: list[Query], statistics: Statistics) -> None:
+    windows = sorted({given_query.window for given_query in queries})
+    family = [query(f"q{i}", w.range // 1000, w.slide // 1000, "max") for i, w in enumerate(windows)]
+    woven = {frozenset(group) for group in weave_share(family, statistics)}
+    assert woven == {frozenset(group) for group in literal_weave_share(family, statistics)}
+
+
+def test_a_fast_stream_is_worth_sharing_and_a_slow_one_is_not() -> None:
+    coprime = [query("a", 70, 7), query("b", 110, 11), query("c", 130, 13)]
+    assert len(weave_share(coprime, Statistics(rate=1000))) == 1
+    assert len(weave_share(coprime, Statistics(rate=0.01))) == 3
+
+
+def test_windows_that_close_on_the_same_edges_are_woven_before_others() -> None:
+    queries = [query("a", 20, 10), query("b", 60, 20), query("c", 21, 7), query("d", 42, 14)]
+    groups = weave_share(queries, Statistics(rate=0.15))
+    assert {frozenset(query.name for query in group) for group in groups} == {
+        frozenset({"a", "b"}),
+        frozenset({"c", "d"}),
+    }
+
+
+def test_many_groups_make_sharing_dearer() -> None:
+    queries = [query("a", 70, 7, group_by=("device",)), query("b", 110, 11, group_by=("device",))]
+    few, many = ({("device",): groups} for groups in (10, 100_000))
+    assert len(weave_share(queries, Statistics(rate=1000, groups=few))) == 1
+    assert len(weave_share(queries, Statistics(rate=1000, groups=many))) == 2
+
+
+def test_two_people_who_ask_for_the_same_window_share_it_at_any_rate() -> None:
+    queries = [query("ana", 60, 10, "sum"), query("ben", 60, 10, "mean")]
+    assert weave_share(queries, Statistics(rate=0.0)) == [queries]
