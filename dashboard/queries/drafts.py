@@ -60,6 +60,20 @@ class Draft:
             where=spec.where or "",
         )
 
+    @classmethod
+    def first(cls, source: Source | None) -> "Draft":
+        """What an empty form begins with: the mean of the first numeric field, or a count."""
+        field = _first_numeric(source) if source else None
+        return cls(source=source, field=field, aggregate="mean" if field else "count")
+
+    def moved(self) -> "Draft":
+        """The draft after another source was chosen: what does not exist there is let go."""
+        types = self.source.types if self.source else {}
+        field = self.field if self.field in types else None
+        if field is None and self.source is not None and self.aggregate != "count":
+            field = _first_numeric(self.source)
+        return replace(self, field=field, group_by=tuple(name for name in self.group_by if name in types))
+
     def spec(self) -> QuerySpec:
         """The query; raises InvalidQuery while it has problems."""
         return QuerySpec(
@@ -70,6 +84,11 @@ class Draft:
             group_by=self.group_by,
             where=self.where or None,
         )
+
+
+def _first_numeric(source: Source) -> str | None:
+    usable = (name for name, kind in source.schema if kind in NUMERIC and name != source.event_time)
+    return next(usable, None)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def _trees(sources: set[Source]) -> dict[str, str]:
 def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
-        return render(request, "queries/form.html", _form_context(_first_draft(source)))
+        return render(request, "queries/form.html", _form_context(Draft.first(source)))
     checked = check_draft(Draft.typed(request.POST, source))
     if checked.answerable is None or not checked.is_good or source is None:
         return render(request, "queries/form.html", _form_context(checked.draft, checked), status=422)
@@ -68,15 +68,6 @@ def _chosen_source(request: HttpRequest) -> Source | None:
     data = request.POST if request.method == "POST" else request.GET
     found = Source.objects.filter(key=data.get("source", "")).first()
     return found or (Source.objects.first() if request.method == "GET" else None)
-
-
-def _first_draft(source: Source | None) -> Draft:
-    numeric = (
-        [name for name, kind in source.schema if kind in NUMERIC and name != source.event_time]
-        if source
-        else []
-    )
-    return Draft(source=source, field=numeric[0]) if numeric else Draft(source=source, aggregate="count")
 
 
 @require_http_methods(["GET", "POST"])
@@ -107,9 +98,11 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     """What saving would do, while it is typed. Where nothing can be computed, the last answer stays."""
     editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
     source = editing.source if editing else _chosen_source(request)
-    checked = check_draft(Draft.typed(request.POST, source))
+    draft = Draft.typed(request.POST, source)
+    source_changed = source is not None and source.key != request.POST.get("shown_source", source.key)
+    checked = check_draft(draft.moved() if source_changed else draft)
     context = _form_context(checked.draft, checked, editing=editing)
-    context["source_changed"] = request.headers.get("HX-Trigger-Name") == "source"
+    context["source_changed"] = source_changed
     response = render(request, "queries/_preview.html", context)
     if checked.answerable is None:
         response["HX-Reswap"] = "none"
