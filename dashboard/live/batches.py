@@ -1,0 +1,85 @@
+"""A batch as its shards measured it: one meter message per shard, added up."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TreeWork:
+    """What one tree did in one batch, over all shards."""
+
+    partials: int = 0
+    kernel_steps: int = 0
+    seconds: float = 0.0
+    groups: int = 0
+    results: int = 0
+
+    def plus(self, message: Mapping[str, Any]) -> "TreeWork":
+        return TreeWork(
+            self.partials + message["partials"],
+            self.kernel_steps + message["kernel_steps"],
+            self.seconds + message["seconds"],
+            self.groups + message["groups"],
+            self.results + message["results"],
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch of one source. Every shard repeats what belongs to the whole batch."""
+
+    number: int
+    clock: int  # ms, wall time
+    plan: int
+    watermark: int | None
+    max_event_time: int | None
+    events: int
+    malformed: int
+    late: int
+    map_seconds: float
+    shard_seconds: float
+    kernel_seconds: float
+    partials: int
+    kernel_steps: int
+    state_bytes: int
+    trees: Mapping[str, TreeWork] = field(default_factory=dict)
+
+    @property
+    def busy_seconds(self) -> float:
+        """Core time that the batch used: map tasks and shards."""
+        return self.map_seconds + self.shard_seconds
+
+
+def add_up(messages: Mapping[int, Mapping[str, Any]]) -> Batch:
+    """The batch that these meter messages, by shard, describe."""
+    whole = messages[min(messages)]
+
+    def total(name: str) -> Any:
+        return sum(message[name] for message in messages.values())
+
+    return Batch(
+        number=whole["batch"],
+        clock=max(message["clock"] for message in messages.values()),
+        plan=max(message["plan"] for message in messages.values()),
+        watermark=whole["watermark"],
+        max_event_time=whole["max_event_time"],
+        events=whole["events"],
+        malformed=whole["malformed"],
+        late=whole["late"],
+        map_seconds=whole["map_seconds"],
+        shard_seconds=total("shard_seconds"),
+        kernel_seconds=total("kernel_seconds"),
+        partials=total("partials"),
+        kernel_steps=total("kernel_steps"),
+        state_bytes=total("state_bytes"),
+        trees=_trees(message["trees"] for message in messages.values()),
+    )
+
+
+def _trees(shards: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, TreeWork]:
+    trees: dict[str, TreeWork] = {}
+    for shard in shards:
+        for tree, work in shard.items():
+            trees[tree] = trees.get(tree, TreeWork()).plus(work)
+    return trees

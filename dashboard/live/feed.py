@@ -1,0 +1,174 @@
+"""What a socket is told: the messages of a query, a source, a plan and the job, as plain JSON values.
+
+A `QueryFeed` remembers what its viewer has: it answers with all of it first, then with what has changed
+since, however long that was. A slow viewer gets fewer and larger messages, and nothing ever queues up.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.live.history import Point, WindowHistory
+from dashboard.live.hub import Hub
+from dashboard.live.meters import KEPT_MS
+from dashboard.models import SavedQuery
+from optimizer.cost import Calibration
+from streaming.results import GroupKey
+
+TOP_GROUPS = 8
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WatchedWindow:
+    """One window of a query: its single-window id and its measures in milliseconds."""
+
+    id: str
+    range: int
+    slide: int
+
+
+@dataclass(frozen=True)
+class WatchedQuery:
+    """What a feed has to know of a saved query."""
+
+    key: str
+    source: str
+    topic: str
+    source_address: str
+    group_by: tuple[str, ...]
+    windows: tuple[WatchedWindow, ...]
+
+    @classmethod
+    def of(cls, saved: SavedQuery) -> "WatchedQuery":
+        queries = saved.queries()
+        # Many groups times many windows is no chart: grouped queries show their first window.
+        shown = queries[:1] if saved.group_by else queries
+        windows = tuple(WatchedWindow(q.id, q.window.range, q.window.slide) for q in shown)
+        return cls(
+            key=saved.key,
+            source=saved.source.key,
+            topic=saved.source.topic,
+            source_address=saved.source.get_absolute_url(),
+            group_by=tuple(saved.group_by),
+            windows=windows,
+        )
+
+
+class QueryFeed:
+    """One viewer's place in one query's history."""
+
+    def __init__(self, query: WatchedQuery, hub: Hub) -> None:
+        self._query = query
+        self._hub = hub
+        self._sequence = 0
+        self._revision = -1
+        self._shown: set[str] = set()
+
+    def next_message(self) -> Message | None:
+        """A snapshot the first time, then an update; None when there is nothing new."""
+        revision = self._hub.history.revision
+        if revision == self._revision:
+            return None
+        series = [one for window in self._query.windows for one in self._series(window)]
+        shown = {one["id"] for one in series}
+        if self._sequence and shown == self._shown and not any(one["points"] for one in series):
+            self._revision = revision
+            return None
+        message = {
+            "type": "update" if self._sequence else "snapshot",
+            "query": self._query.key,
+            "sequence": self._sequence + 1,
+            "series": series,
+            **({} if self._sequence else self._description()),
+            "groups": self._group_count(),
+        }
+        self._sequence, self._revision, self._shown = self._sequence + 1, revision, shown
+        return message
+
+    def _description(self) -> Message:
+        return {
+            "source": self._query.source,
+            "topic": self._query.topic,
+            "source_address": self._query.source_address,
+            "group_by": list(self._query.group_by),
+            "windows": [{"range": w.range, "slide": w.slide} for w in self._query.windows],
+        }
+
+    def _group_count(self) -> int:
+        history = self._hub.history.windows.get(self._query.windows[0].id)
+        return len(history.groups()) if history and self._query.group_by else 0
+
+    def _series(self, window: WatchedWindow) -> list[Message]:
+        history = self._hub.history.windows.get(window.id) or WindowHistory()
+        groups: list[GroupKey] = history.top(TOP_GROUPS) if self._query.group_by else [()]
+        return [self._one_series(window, history, group) for group in groups]
+
+    def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
+        name = f"{window.range}/{window.slide}|" + "|".join(map(str, group))
+        whole = name not in self._shown
+        points = history.points(group, since=0 if whole else self._revision)
+        return {
+            "id": name,
+            "range": window.range,
+            "slide": window.slide,
+            "group": list(group),
+            "whole": whole,
+            "points": [_plain(point) for point in points],
+        }
+
+
+def _plain(point: Point) -> list[Any]:
+    return [point.end, point.value, point.final]
+
+
+def state_message(hub: Hub, now: int) -> Message:
+    """The job card: the worst state anywhere, and the load."""
+    return {
+        "type": "state",
+        "clock": now,
+        "broker": hub.state.broker(),
+        "job": hub.state.job(now),
+        "failing": hub.state.failing(),
+        "load": _load(hub),
+    }
+
+
+def _load(hub: Hub) -> Message | None:
+    """Events per second over all sources, and how many there could be at the measured cost of an event."""
+    rate = used = 0.0
+    for meters in hub.meters.all_sources():
+        source_rate, capacity = meters.rate(), meters.capacity(Calibration().cores)
+        if capacity:
+            rate += source_rate
+            used += source_rate / capacity
+    return {"rate": rate, "capacity": rate / used} if used else None
+
+
+def source_message(hub: Hub, key: str, now: int) -> Message:
+    """A source's health: its state, rate, watermark, and what was refused in the last 15 minutes."""
+    meters = hub.meters.source(key)
+    batches, newest = meters.batches(), meters.newest
+    return {
+        "type": "source",
+        "source": key,
+        "clock": now,
+        **hub.state.source(key),
+        "rate": meters.rate() if newest else None,
+        "capacity": meters.capacity(Calibration().cores),
+        "watermark": newest.watermark if newest else None,
+        "max_event_time": newest.max_event_time if newest else None,
+        "measured_at": newest.clock if newest else None,
+        "idle_since": meters.idle_since(),
+        "late": sum(batch.late for batch in batches),
+        "malformed": sum(batch.malformed for batch in batches),
+        "counted_since": max(batches[0].clock, now - KEPT_MS) if batches else None,
+        "state_bytes": newest.state_bytes if newest else None,
+        "plan": newest.plan if newest else None,
+    }
+
+
+def throughput_message(hub: Hub, key: str) -> Message:
+    """What the plan page draws: measured capacity and rate of the last 15 minutes, with the plan in force."""
+    points = hub.meters.source(key).throughput(Calibration().cores)
+    return {"type": "throughput", "source": key, "points": [list(point) for point in points]}

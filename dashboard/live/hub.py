@@ -1,0 +1,53 @@
+"""All that this web process knows of the running job, and which queries changed since viewers were told."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dashboard.live.history import History, query_key
+from dashboard.live.meters import Meters, process_meters
+from dashboard.live.state import LiveState
+from streaming.results import ResultBlock
+
+
+@dataclass
+class Arrivals:
+    """What one look at the topics brought, decoded."""
+
+    blocks: list[ResultBlock] = field(default_factory=list)
+    meters: list[dict[str, Any]] = field(default_factory=list)
+    status: list[dict[str, Any]] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.blocks or self.meters or self.status)
+
+
+class Hub:
+    """Results, meters and state; touched only from the event loop's thread."""
+
+    def __init__(self, meters: Meters | None = None) -> None:
+        self.history = History()
+        self.meters = meters or Meters()
+        self.state = LiveState()
+        self.changed: set[str] = set()  # keys of saved queries
+        self.caught_up = False  # the past has been read
+
+    def take(self, arrivals: Arrivals) -> None:
+        for block in arrivals.blocks:
+            if self.history.add(block):
+                self.changed.add(query_key(block.query))
+        for message in arrivals.meters:
+            self.meters.add(message)
+        for message in arrivals.status:
+            self.state.observe(message)
+
+    def take_changed(self) -> set[str]:
+        changed, self.changed = self.changed, set()
+        return changed
+
+    def keep_only(self, query_keys: set[str], source_keys: set[str]) -> None:
+        """Forget deleted queries and sources."""
+        self.history.keep_only(query_keys)
+        self.meters.keep_only(source_keys)
+
+
+process_hub = Hub(process_meters)

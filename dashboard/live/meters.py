@@ -1,0 +1,197 @@
+"""What the job measured: newest batches, rate and capacity per source, and the optimizer's statistics."""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import replace
+from threading import Lock
+from typing import Any, NamedTuple
+
+from dashboard.live.batches import Batch, add_up
+from dashboard.models import PlanVersion
+from optimizer import Statistics
+from optimizer.cost import Calibration
+
+KEPT_MS = 15 * 60_000
+BUCKET_MS = 5_000
+RATE_SPAN_MS = 15_000
+IDLE_AFTER_MS = 30_000
+ENOUGH_EVENTS = 5_000  # fewer say little about what an event costs
+CALIBRATION_BATCHES = 60
+
+
+class Throughput(NamedTuple):
+    """Five seconds of a source, by their end."""
+
+    clock: int
+    capacity: float | None  # events per core-second of work, times the cores; None: no event
+    rate: float
+    plan: int
+
+
+class SourceMeters:
+    """The batches of one source's last 15 minutes, in order of the wall clock."""
+
+    def __init__(self) -> None:
+        self._messages: dict[int, dict[int, Mapping[str, Any]]] = {}  # by batch, then shard
+        self._batches: dict[int, Batch] = {}
+        self.last_event_clock: int | None = None
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Take one shard's message in; a repeated batch replaces its first try."""
+        number = message["batch"]
+        shards = self._messages.setdefault(number, {})
+        shards[message["shard"]] = message
+        batch = self._batches[number] = add_up(shards)
+        if self.last_event_clock is None or batch.events:
+            self.last_event_clock = max(batch.clock, self.last_event_clock or 0)
+        self._forget_before(batch.clock - KEPT_MS)
+
+    def batches(self) -> list[Batch]:
+        return sorted(self._batches.values(), key=lambda batch: (batch.clock, batch.number))
+
+    @property
+    def newest(self) -> Batch | None:
+        return max(self._batches.values(), key=lambda batch: (batch.clock, batch.number), default=None)
+
+    def rate(self) -> float:
+        """Events per second over the last quarter of a minute."""
+        batches = self.batches()
+        if len(batches) < 2:
+            return 0.0
+        cut = batches[-1].clock - RATE_SPAN_MS
+        recent = batches[bisect_left(batches, cut, key=lambda batch: batch.clock) :]
+        before = batches[-len(recent) - 1] if len(recent) < len(batches) else recent[0]
+        counted = recent if before is not recent[0] else recent[1:]
+        span = (batches[-1].clock - before.clock) / 1000
+        return sum(batch.events for batch in counted) / span if span > 0 else 0.0
+
+    def idle_since(self) -> int | None:
+        """The wall clock of the last event, when that is long enough ago to be called idle."""
+        newest = self.newest
+        if newest is None or self.last_event_clock is None:
+            return None
+        return self.last_event_clock if newest.clock - self.last_event_clock > IDLE_AFTER_MS else None
+
+    def throughput(self, cores: int) -> list[Throughput]:
+        """The complete five-second spans that are kept."""
+        batches = self.batches()
+        if not batches:
+            return []
+        spans: dict[int, list[Batch]] = {}
+        for batch in batches:
+            spans.setdefault(batch.clock // BUCKET_MS, []).append(batch)
+        open_span = batches[-1].clock // BUCKET_MS
+        return [_throughput(span, members, cores) for span, members in spans.items() if span < open_span]
+
+    def capacity(self, cores: int) -> float | None:
+        """The newest measured capacity, events per second."""
+        known = (point.capacity for point in reversed(self.throughput(cores)))
+        return next((capacity for capacity in known if capacity is not None), None)
+
+    def _forget_before(self, clock: int) -> None:
+        for number in [n for n, batch in self._batches.items() if batch.clock < clock]:
+            del self._batches[number]
+            del self._messages[number]
+
+
+class Meters:
+    """All sources. Written by the relay's thread of control, read by page threads: hence the lock."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, SourceMeters] = {}
+        self._lock = Lock()
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._sources.setdefault(message["source"], SourceMeters()).add(message)
+
+    def source(self, key: str) -> SourceMeters:
+        """The source's meters; empty ones when nothing was measured. For the relay's own thread alone."""
+        return self._sources.get(key) or SourceMeters()
+
+    def all_sources(self) -> list[SourceMeters]:
+        """For the relay's own thread alone."""
+        return list(self._sources.values())
+
+    def recent(self, key: str) -> tuple[float, list[Batch]]:
+        """Rate and batches of a source, safe to read from any thread."""
+        with self._lock:
+            meters = self.source(key)
+            return meters.rate(), meters.batches()
+
+    def keep_only(self, source_keys: set[str]) -> None:
+        with self._lock:
+            for key in self._sources.keys() - source_keys:
+                del self._sources[key]
+
+
+process_meters = Meters()  # what this web process' relay has read
+
+
+def statistics(source_key: str, meters: Meters = process_meters) -> Statistics:
+    """What the optimizer should reckon with: measured where something was measured, else the defaults."""
+    rate, batches = meters.recent(source_key)
+    if not batches:
+        return Statistics()
+    defaults = Statistics()
+    return replace(
+        defaults,
+        rate=rate or defaults.rate,
+        groups=_groups(source_key, batches[-1]),
+        calibration=calibrate(batches[-CALIBRATION_BATCHES:]),
+    )
+
+
+def measured(source_key: str, meters: Meters = process_meters) -> bool:
+    """Whether estimates for this source rest on measurements yet."""
+    _, batches = meters.recent(source_key)
+    return sum(batch.events for batch in batches[-CALIBRATION_BATCHES:]) >= ENOUGH_EVENTS
+
+
+def calibrate(batches: list[Batch], start: Calibration | None = None) -> Calibration:
+    """Seconds per event, per partial and per kernel step as these batches show them.
+
+    The batches tell what an event costs with all its partials; it is split as the known calibration does.
+    """
+    known = start or Calibration()
+    events = sum(batch.events for batch in batches)
+    if events < ENOUGH_EVENTS:
+        return known
+    steps = sum(batch.kernel_steps for batch in batches)
+    kernels = sum(batch.kernel_seconds for batch in batches)
+    busy = sum(batch.busy_seconds for batch in batches) - kernels
+    trees = sum(len(batch.trees) * batch.events for batch in batches) / events
+    factor = busy / events / (known.seconds_per_event + trees * known.seconds_per_partial)
+    if factor <= 0:
+        return known
+    return replace(
+        known,
+        seconds_per_event=known.seconds_per_event * factor,
+        seconds_per_partial=known.seconds_per_partial * factor,
+        seconds_per_step=kernels / steps if steps and kernels > 0 else known.seconds_per_step,
+    )
+
+
+def _groups(source_key: str, batch: Batch) -> dict[tuple[str, ...], int]:
+    """Groups per group-by: each tree's count belongs to the group-by its queries share."""
+    version = PlanVersion.objects.filter(source__key=source_key, version=batch.plan).first()
+    if version is None:
+        return {}
+    groups: dict[tuple[str, ...], int] = {}
+    for tree in version.value().trees:
+        work = batch.trees.get(tree.id)
+        if work is not None and work.groups:
+            group_by = tree.queries[0].group_by
+            groups[group_by] = max(work.groups, groups.get(group_by, 0))
+    return groups
+
+
+def _throughput(span: int, batches: list[Batch], cores: int) -> Throughput:
+    events = sum(batch.events for batch in batches)
+    busy = sum(batch.busy_seconds for batch in batches if batch.events)
+    return Throughput(
+        clock=(span + 1) * BUCKET_MS,
+        capacity=events / busy * cores if events and busy > 0 else None,
+        rate=events / (BUCKET_MS / 1000),
+        plan=batches[-1].plan,
+    )
