@@ -1,0 +1,41 @@
+// The look of all charts: horizontal grid only, round clock times, one number format per axis.
+import { clock, tickFormat } from "./format.js";
+import { token } from "./palette.js";
+
+const MINUTE = 60_000;
+const STEPS = [1, 2, 3, 5, 10, 15, 30, 60].map((minutes) => minutes * MINUTE);
+
+function roundTimes(scale) {
+  const room = Math.max(2, Math.floor(scale.chart.width / 90));
+  const step = STEPS.find((size) => (scale.max - scale.min) / size <= room) ?? STEPS.at(-1);
+  const zone = new Date(scale.min).getTimezoneOffset() * MINUTE; // round in the browser's zone
+  scale.ticks = [];
+  for (let at = Math.ceil((scale.min - zone) / step) * step + zone; at <= scale.max; at += step) {
+    scale.ticks.push({ value: at });
+  }
+}
+
+export function timeAxis() {
+  return {
+    type: "time",
+    border: { display: false },
+    grid: { display: false },
+    ticks: { color: token("ink-3"), autoSkip: false, maxRotation: 0, padding: 2, callback: (value) => clock(value).slice(-5) },
+    afterBuildTicks: roundTimes,
+  };
+}
+
+export function valueAxis({ fromZero = false } = {}) {
+  return {
+    beginAtZero: fromZero,
+    grace: "8%",
+    border: { display: false },
+    grid: { color: token("grid"), drawTicks: false },
+    ticks: {
+      color: token("ink-3"),
+      maxTicksLimit: 5,
+      padding: 8,
+      callback: (value, _, ticks) => tickFormat(ticks.map((tick) => tick.value))(value),
+    },
+  };
+}

@@ -1,0 +1,60 @@
+// The table under a chart: each line as it is drawn, its newest final value and its extent.
+import { make, setText } from "./dom.js";
+import { number } from "./format.js";
+import { summary } from "./series.js";
+
+const SCROLLS_ABOVE = 8;
+
+export class Legend {
+  #rows = new Map();
+  #body = make("tbody");
+  #first = make("th");
+  #note = make("p", "legend-note");
+
+  constructor(onPick) {
+    this.onPick = onPick;
+    const head = make("thead", "", make("tr", "", this.#first, make("th", "", "last final"), make("th", "", "min"), make("th", "", "max")));
+    this.element = make("div", "legend-box", make("table", "key-table", head, this.#body), this.#note);
+  }
+
+  /** Rows stay where they are; only what changed is written. */
+  show({ series, heading, note, range }) {
+    setText(this.#first, heading);
+    setText(this.#note, note);
+    this.#note.hidden = !note;
+    this.element.classList.toggle("is-long", series.length > SCROLLS_ABOVE);
+    for (const [id, row] of this.#rows) {
+      if (!series.some((one) => one.id === id)) {
+        row.element.remove();
+        this.#rows.delete(id);
+      }
+    }
+    series.forEach((one, at) => this.#place(this.#row(one), one, at, range));
+  }
+
+  #row(one) {
+    if (!this.#rows.has(one.id)) {
+      const row = { key: make("i", "key-line"), name: make("span", "clip"), detail: make("span", "quiet"), cells: [] };
+      const button = make("button", "", row.key, row.name, row.detail);
+      button.type = "button";
+      button.title = "Show this one alone; with Ctrl, hide it";
+      button.addEventListener("click", (event) => this.onPick(one.id, event.ctrlKey || event.metaKey));
+      row.button = button;
+      row.cells = ["newest", "", ""].map((name) => make("td", name));
+      row.element = make("tr", "", make("td", "", button), ...row.cells);
+      this.#rows.set(one.id, row);
+    }
+    return this.#rows.get(one.id);
+  }
+
+  #place(row, one, at, range) {
+    if (this.#body.children[at] !== row.element) this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
+    row.key.style.cssText = `height:${one.style.width + 0.75}px;background:${one.style.colour}`;
+    setText(row.name, one.label);
+    setText(row.detail, one.detail);
+    row.element.classList.toggle("is-hidden", one.hidden);
+    row.button.setAttribute("aria-pressed", String(!one.hidden));
+    const { last, min, max } = summary(one.points, ...range);
+    [last, min, max].forEach((value, column) => setText(row.cells[column], number(value)));
+  }
+}

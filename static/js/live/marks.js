@@ -1,0 +1,96 @@
+// Chart.js plug-in: provisional band, stale hatch, notes and the crosshair, all placed by time.
+import { faded, token } from "./palette.js";
+
+const FONT = '500 11px "Inter Variable", system-ui, sans-serif';
+const HATCH_GAP = 7;
+
+function vertical(ctx, area, x, { colour, dash = [] }) {
+  const at = Math.round(x) + 0.5;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1;
+  ctx.setLineDash(dash);
+  ctx.beginPath();
+  ctx.moveTo(at, area.top);
+  ctx.lineTo(at, area.bottom);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+function hatch(ctx, area, left) {
+  const height = area.bottom - area.top;
+  ctx.beginPath();
+  ctx.rect(left, area.top, area.right - left, height);
+  ctx.clip();
+  ctx.strokeStyle = faded(token("bad"), 0.22);
+  ctx.lineWidth = 1;
+  ctx.beginPath();
+  for (let x = left - height; x < area.right; x += HATCH_GAP) {
+    ctx.moveTo(x, area.bottom);
+    ctx.lineTo(x + height, area.top);
+  }
+  ctx.stroke();
+}
+
+function drawn(chart, draw) {
+  const { ctx, chartArea: area, scales } = chart;
+  if (!scales.x || !area) return;
+  const at = (time) => Math.min(area.right, Math.max(area.left, scales.x.getPixelForValue(time)));
+  ctx.save();
+  draw(ctx, area, at);
+  ctx.restore();
+}
+
+function note(ctx, area, x, text) {
+  vertical(ctx, area, x, { colour: faded(token("accent"), 0.8), dash: [3, 3] });
+  ctx.fillStyle = token("accent-ink");
+  ctx.beginPath();
+  ctx.moveTo(x - 4, area.top - 1);
+  ctx.lineTo(x + 4, area.top - 1);
+  ctx.lineTo(x, area.top + 5);
+  ctx.fill();
+  const room = area.right - x;
+  ctx.textAlign = room < 80 ? "right" : "left";
+  ctx.fillText(text, x + (room < 80 ? -7 : 7), area.top - 6);
+}
+
+export const timeMarks = {
+  id: "timeMarks",
+  beforeDatasetsDraw(chart, _, options) {
+    drawn(chart, (ctx, area, at) => {
+      const { provisional, stale } = options;
+      if (provisional && !stale) {
+        ctx.fillStyle = faded(token("ink-3"), 0.08);
+        ctx.fillRect(at(provisional), area.top, area.right - at(provisional), area.bottom - area.top);
+      }
+      if (stale) {
+        vertical(ctx, area, at(stale), { colour: token("bad") });
+        hatch(ctx, area, at(stale));
+      }
+    });
+  },
+  afterDatasetsDraw(chart, _, options) {
+    drawn(chart, (ctx, area, at) => {
+      ctx.font = FONT;
+      const { provisional, stale, label, notes = [], crosshair } = options;
+      if (provisional && !stale && at(provisional) < area.right) {
+        vertical(ctx, area, at(provisional), { colour: faded(token("ink-3"), 0.7), dash: [1, 2] });
+        if (label) {
+          ctx.fillStyle = token("ink-3");
+          ctx.textAlign = "right";
+          ctx.fillText("provisional", area.right, area.top - 6);
+        }
+      }
+      for (const { time, text } of notes) if (time >= chart.scales.x.min) note(ctx, area, at(time), text);
+      if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
+      for (const bead of options.beads ?? []) {
+        ctx.fillStyle = token("surface");
+        ctx.strokeStyle = bead.colour;
+        ctx.lineWidth = 2;
+        ctx.beginPath();
+        ctx.arc(at(bead.time), chart.scales.y.getPixelForValue(bead.value), 3.5, 0, 2 * Math.PI);
+        ctx.fill();
+        ctx.stroke();
+      }
+    });
+  },
+};

@@ -1,0 +1,48 @@
+// Colours come from the tokens in CSS; a series keeps its colour while its panel lives.
+const HUES = 8;
+
+export const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const faded = (colour, share) => `color-mix(in srgb, ${colour} ${share * 100}%, transparent)`;
+
+/** Colour and width of the n-th of `count` windows of one field, thin and light to thick and dark. */
+export function windowStyle(at, count) {
+  const place = count === 1 ? 0.5 : at / (count - 1); // one window alone takes the middle of the ramp
+  const [from, to] = place < 0.5 ? ["w1", "w2"] : ["w2", "w3"];
+  const within = (place < 0.5 ? place : place - 0.5) * 2;
+  return {
+    colour: `color-mix(in oklab, ${token(to)} ${within * 100}%, ${token(from)})`,
+    width: 1.25 + 1.5 * place,
+    dash: [],
+  };
+}
+
+/** Gives each series of a panel a hue by the hash of its key, then the next free one. */
+export class SeriesColours {
+  #taken = new Map(); // series id → index
+
+  style(id) {
+    if (!this.#taken.has(id)) this.#taken.set(id, this.#free(id));
+    const index = this.#taken.get(id);
+    const dash = index < HUES ? [] : index < 2 * HUES ? [6, 3] : [1.5, 3];
+    return { colour: token(`s${(index % HUES) + 1}`), width: 1.75, dash };
+  }
+
+  /** Series that are gone give their colours back. */
+  keepOnly(ids) {
+    const wanted = new Set(ids);
+    for (const id of this.#taken.keys()) if (!wanted.has(id)) this.#taken.delete(id);
+  }
+
+  #free(id) {
+    const used = new Set(this.#taken.values());
+    let index = hash(id) % HUES;
+    for (let tries = 0; used.has(index); tries += 1) index = tries < HUES ? (index + 1) % HUES : index + 1;
+    return index;
+  }
+}
+
+function hash(text) {
+  let sum = 2166136261;
+  for (const letter of text) sum = Math.imul(sum ^ letter.codePointAt(0), 16777619);
+  return sum >>> 0;
+}

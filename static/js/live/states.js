@@ -1,0 +1,78 @@
+// The state of a panel in words: what is wrong, since when, what happens next. Worst cause first.
+import { clock, duration } from "./format.js";
+
+const BATCH_MS = 1_000;
+const RANGE_MS = 15 * 60_000;
+
+/** Up to this delay a query is fresh. */
+export const freshLimit = (slide) => 2 * slide + BATCH_MS;
+
+const since = (time) => (time ? ` since ${clock(time)}` : "");
+const bad = (bold, rest, icon = "plug-connected-x") => ({ tone: "is-bad", badge: "is-bad", icon, bold, rest, hatch: true });
+const warm = (bold, rest) => ({ tone: "is-warm", badge: "is-off", icon: "hourglass-low", bold, rest, word: "warming up" });
+
+function ofConnection({ connected, query, state }) {
+  if (!connected) {
+    const shown = query.empty ? "" : `Shown up to ${clock(query.updatedAt ?? query.newestEnd(), { seconds: true })}.`;
+    return { tone: "is-warn", badge: "is-warn", icon: "wifi-off", bold: "Reconnecting.", rest: shown };
+  }
+  if (state?.broker.state === "down") {
+    return bad(`Stale${since(state.broker.since)}: the Kafka broker does not answer.`, "Millrace keeps trying.");
+  }
+  return null;
+}
+
+function ofJob({ state, source }) {
+  const job = state?.job;
+  if (!job) return null;
+  if (job.state === "stopped") return bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.");
+  if (job.state === "unknown") return bad("No job is running.", "Start it with ./millrace up, or runjob on its own.");
+  if (source?.state === "failing") {
+    const error = (source.error ?? "unknown cause").replace(/\.$/, "");
+    return bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", "alert-circle");
+  }
+  if (job.state === "starting") return warm("The job is starting.", "Results go on in a moment.");
+  return null;
+}
+
+function ofSource({ query, source }) {
+  if (source?.idle_since) {
+    return {
+      tone: "", badge: "is-off", icon: "zzz", word: "idle",
+      bold: `Source idle since ${clock(source.idle_since)}.`,
+      rest: `No messages in ${query.topic}.`,
+      action: { text: "See source", address: query.sourceAddress },
+    };
+  }
+  if (!query.empty) return null;
+  if (source?.state === "absent") return warm("Warming up.", "The job is taking up this query’s source.");
+  return warm("Warming up.", "The first result comes with the first events.");
+}
+
+function ofResults({ query, now, delay }) {
+  const limit = 5 * freshLimit(query.shortestSlide());
+  if (delay > limit && now - query.updatedAt > limit) {
+    return {
+      ...bad(`Stale${since(query.newestEnd())}.`, `No result for ${duration(now - query.updatedAt)}; looking for the cause.`),
+      action: { text: "See source", address: query.sourceAddress },
+    };
+  }
+  return null;
+}
+
+/** The panel's state, or null when all is well. */
+export function panelState(facts) {
+  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofResults(facts);
+}
+
+/** No result lies in the visible quarter of an hour, but there are older ones. */
+export function outOfRange(query, now) {
+  return !query.empty && query.newestEnd() < now - RANGE_MS;
+}
+
+/** How far the newest result is behind the clock. */
+export function delayOf(query, source, now) {
+  if (query.empty) return null;
+  const heard = source?.max_event_time ?? query.newestEnd();
+  return Math.max(0, now - Math.min(query.newestEnd(), heard));
+}
