@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -17,13 +17,13 @@ UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays
 
 
 @transaction.atomic
-def add_query(source: Source, spec: QuerySpec, person: AbstractUser) -> tuple[SavedQuery, PlanVersion]:
+def add_query(source: Source, spec: QuerySpec, person: User) -> tuple[SavedQuery, PlanVersion]:
     query = SavedQuery.objects.create(source=source, owner=person, **spec.to_json())
     return query, replan(source, f"{first_name(person)} added “{query.name}”")
 
 
 @transaction.atomic
-def change_query(query: SavedQuery, spec: QuerySpec, person: AbstractUser) -> PlanVersion:
+def change_query(query: SavedQuery, spec: QuerySpec, person: User) -> PlanVersion:
     for column, value in spec.to_json().items():
         setattr(query, column, value)
     query.save()
@@ -31,7 +31,7 @@ def change_query(query: SavedQuery, spec: QuerySpec, person: AbstractUser) -> Pl
 
 
 @transaction.atomic
-def delete_query(query: SavedQuery, person: AbstractUser) -> PlanVersion:
+def delete_query(query: SavedQuery, person: User) -> PlanVersion:
     """Take a query out of the plan; its row is kept for Undo and goes for good a day later."""
     now = timezone.now()
     SavedQuery.with_deleted.filter(deleted_at__lt=now - UNDO_KEPT).delete()
@@ -41,7 +41,7 @@ def delete_query(query: SavedQuery, person: AbstractUser) -> PlanVersion:
 
 
 @transaction.atomic
-def restore_query(query: SavedQuery, person: AbstractUser) -> PlanVersion:
+def restore_query(query: SavedQuery, person: User) -> PlanVersion:
     query.deleted_at = None
     query.save(update_fields=["deleted_at"])
     return replan(query.source, f"{first_name(person)} brought back “{query.name}”")

@@ -10,12 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import first_name, may_change
+from dashboard.accounts.people import first_name, may_change, signed_in
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
-from dashboard.queries.drafts import NUMERIC, Checked, Draft, Problem, check_draft
+from dashboard.queries.drafts import NUMERIC, Checked, Draft, check_draft
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.sources.models import Source
@@ -35,7 +35,7 @@ def query_list(request: HttpRequest) -> HttpResponse:
             "query": query,
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
-            "may_change": may_change(request.user, query.owner),
+            "may_change": may_change(signed_in(request), query.owner),
         }
         for query in queries
     ]
@@ -59,7 +59,7 @@ def query_new(request: HttpRequest) -> HttpResponse:
     checked = check_draft(Draft.typed(request.POST, source))
     if checked.answerable is None or not checked.is_good or source is None:
         return render(request, "queries/form.html", _form_context(checked.draft, checked), status=422)
-    query, plan = actions.add_query(source, checked.answerable, request.user)  # type: ignore[arg-type]
+    query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
 
@@ -79,7 +79,7 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
     if checked.answerable is None or not checked.is_good:
         context = _form_context(checked.draft, checked, editing=query)
         return render(request, "queries/form.html", context, status=422)
-    plan = actions.change_query(query, checked.answerable, request.user)  # type: ignore[arg-type]
+    plan = actions.change_query(query, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
 
@@ -88,7 +88,7 @@ def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> Save
     """The query, if this person may change it."""
     manager = SavedQuery.with_deleted if deleted else SavedQuery.objects
     query = get_object_or_404(manager.select_related("source", "owner"), key=key)
-    if not may_change(request.user, query.owner):
+    if not may_change(signed_in(request), query.owner):
         raise PermissionDenied(f"You may not change this query. {first_name(query.owner)} owns it.")
     return query
 
@@ -102,6 +102,8 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     source_changed = source is not None and source.key != request.POST.get("shown_source", source.key)
     checked = check_draft(draft.moved() if source_changed else draft)
     context = _form_context(checked.draft, checked, editing=editing)
+    if not draft.name:
+        del context["problems"]["name"]  # not before someone tries to save: it is the first thing asked for
     context["source_changed"] = source_changed
     response = render(request, "queries/_preview.html", context)
     if checked.answerable is None:
@@ -120,7 +122,7 @@ def _form_context(
         "sources": Source.objects.all(),
         "aggregates": AGGREGATES,
         "numeric": NUMERIC,
-        "problems": checked.problems if checked else dict[str, Problem](),
+        "problems": dict(checked.problems) if checked else {},
         "window_chips": [spoken(window) for window in looked_at.windows],
         "filter_left_out": looked_at.filter_left_out,
     }
@@ -150,7 +152,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         ],
         "window_words": summary(query.spec().windows),
         "plan": planning.newest(query.source),
-        "may_change": may_change(request.user, query.owner),
+        "may_change": may_change(signed_in(request), query.owner),
     }
     return render(request, "queries/page.html", context)
 
@@ -158,7 +160,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def query_delete(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
-    plan = actions.delete_query(query, request.user)  # type: ignore[arg-type]
+    plan = actions.delete_query(query, signed_in(request))
     _tell(request, plan, f"Deleted “{query.name}”.", undo=reverse("query-restore", args=[query.key]))
     return redirect("queries")
 
@@ -166,7 +168,7 @@ def query_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def query_restore(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key, deleted=True)
-    plan = actions.restore_query(query, request.user)  # type: ignore[arg-type]
+    plan = actions.restore_query(query, signed_in(request))
     _tell(request, plan, f"“{query.name}” is back.")
     return redirect(query)
 

@@ -4,6 +4,7 @@ import json
 from typing import Any, get_args
 
 from django import forms
+from django.contrib.auth.models import User
 from django.utils.text import slugify
 
 from dashboard.sources.kafka import KafkaProblem, split_address
@@ -64,15 +65,16 @@ class SourceForm(ConnectionForm):
     )
 
     def clean_name(self) -> str:
-        name = self.cleaned_data["name"].strip()
+        name: str = self.cleaned_data["name"].strip()
         if Source.objects.filter(name__iexact=name).exists():
             raise forms.ValidationError(f"There is a source “{name}” already: choose another name.")
         return name
 
     def clean_topic(self) -> str:
-        if not self.cleaned_data["topic"]:
+        topic: str = self.cleaned_data["topic"]
+        if not topic:
             raise forms.ValidationError("Choose a topic.")
-        return self.cleaned_data["topic"]
+        return topic
 
     def clean_schema(self) -> list[list[str]]:
         try:
@@ -95,8 +97,8 @@ class SourceForm(ConnectionForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        where = (cleaned.get("bootstrap_servers"), cleaned.get("topic"))
-        if None not in where and cleaned.get("tested") != tested_mark(*where):
+        servers, topic = cleaned.get("bootstrap_servers"), cleaned.get("topic")
+        if servers and topic and cleaned.get("tested") != tested_mark(servers, topic):
             self.add_error(
                 "topic", "The connection changed after the test: look at what was found, then save."
             )
@@ -116,7 +118,7 @@ class SourceForm(ConnectionForm):
             wanted = "ISO 8601 text" if kind == "text" else "one of the numeric units"
             self.add_error("time_unit", f"“{name}” holds {kind} values: choose {wanted}.")
 
-    def save(self, person: Any) -> Source:
+    def save(self, person: User) -> Source:
         cleaned = self.cleaned_data
         return Source.objects.create(
             key=_free_key(cleaned["name"]),

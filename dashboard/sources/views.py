@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import may_change
+from dashboard.accounts.people import may_change, signed_in
 from dashboard.planning import service as planning
 from dashboard.planning.wire import WireDown
 from dashboard.sources.dead_letters import recent_dead_letters
@@ -52,7 +52,7 @@ def source_new(request: HttpRequest) -> HttpResponse:
         return render(request, "sources/new.html", {"form": SourceForm(), "unit_choices": UNIT_CHOICES})
     form = SourceForm(request.POST)
     if form.is_valid():
-        source = form.save(request.user)
+        source = form.save(signed_in(request))
         messages.info(request, f"Saved “{source.name}”.")
         return redirect(source)
     return render(request, "sources/new.html", {"form": form, **_look(request)}, status=422)
@@ -68,8 +68,8 @@ def _look(request: HttpRequest) -> dict[str, Any]:
     """Context of the found part: either what was found or, in one sentence, what is wrong."""
     connection = ConnectionForm(request.POST)
     if not connection.is_valid():
-        sentence = next(iter(connection.errors.values()))[0]
-        return {"problem": KafkaProblem(next(iter(connection.errors)), sentence)}
+        field, sentences = next(iter(connection.errors.items()))
+        return {"problem": KafkaProblem(field, str(sentences[0]))}
     servers, topic = connection.cleaned_data["bootstrap_servers"], connection.cleaned_data["topic"]
     context: dict[str, Any] = {
         "unit_choices": UNIT_CHOICES,
@@ -126,7 +126,7 @@ def _page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, A
         "tab": tab,
         "unit": dict(UNIT_CHOICES).get(source.time_unit, ""),
         "queries": source.queries.select_related("owner"),
-        "may_delete": may_change(request.user, source.created_by),
+        "may_delete": may_change(signed_in(request), source.created_by),
     }
 
 
@@ -160,7 +160,7 @@ def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
 def source_delete(request: HttpRequest, key: str) -> HttpResponse:
     """Delete a source whose name was typed; refused while queries read it."""
     source = get_object_or_404(Source, key=key)
-    if not may_change(request.user, source.created_by):
+    if not may_change(signed_in(request), source.created_by):
         raise PermissionDenied
     problem = _delete_problem(source, request.POST.get("typed_name", ""))
     if problem:

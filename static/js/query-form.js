@@ -13,6 +13,17 @@ function useSuggestion(button) {
   filter.focus();
 }
 
+/** Controls say for themselves whether the note under them is a problem. */
+function markInvalid(form) {
+  for (const control of form.querySelectorAll("[aria-describedby]")) {
+    const isWrong = document.getElementById(control.getAttribute("aria-describedby"))?.querySelector(".problem");
+    if (isWrong) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  }
+}
+
+const form = document.getElementById("query-form");
+if (form) new MutationObserver(() => markInvalid(form)).observe(form, { childList: true, subtree: true });
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-suggestion]");
   if (button) useSuggestion(button);
