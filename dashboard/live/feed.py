@@ -127,6 +127,7 @@ def state_message(hub: Hub, now: int) -> Message:
     return {
         "type": "state",
         "clock": now,
+        "caught_up": hub.caught_up,
         "broker": hub.state.broker(),
         "job": hub.state.job(now),
         "failing": hub.state.failing(),

@@ -89,9 +89,10 @@ class SourceMeters:
         return next((capacity for capacity in known if capacity is not None), None)
 
     def _forget_before(self, clock: int) -> None:
-        for number in [n for n, batch in self._batches.items() if batch.clock < clock]:
-            del self._batches[number]
-            del self._messages[number]
+        # Batches come in order of the clock, but for one that is told again.
+        while (oldest := next(iter(self._batches.values()))).clock < clock:
+            del self._batches[oldest.number]
+            del self._messages[oldest.number]
 
 
 class Meters:

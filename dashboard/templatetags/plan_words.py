@@ -19,6 +19,11 @@ def times(value: float, factor: float) -> str:
 
 
 @register.filter
+def per_minute(per_second: float) -> float:
+    return per_second * 60
+
+
+@register.filter
 def percent(share: float) -> str:
     """0.312 as 31 %; small shares keep a digit.
 

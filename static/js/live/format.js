@@ -24,7 +24,7 @@ export function tickFormat(values) {
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) / scale : 1;
   const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step || 1) + 1e-9)));
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return (value) => minus((value / scale).toLocaleString("en", options)) + (unit && THIN + unit);
+  return (value) => value === 0 ? "0" : minus((value / scale).toLocaleString("en", options)) + (unit && THIN + unit);
 }
 
 /** A delay or age: 1.4 s, 40 s, 2 min, 1 h 30 min. */

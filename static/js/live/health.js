@@ -29,7 +29,7 @@ export class Health {
   constructor(element) {
     this.element = element;
     this.source = element.dataset.liveSource;
-    element.classList.add("health");
+    element.classList.add("panel", "health");
   }
 
   render(facts) {

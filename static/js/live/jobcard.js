@@ -8,7 +8,7 @@ function worst({ connected, signedOut, state }) {
   if (!state) return ["is-off", "Connecting", ""];
   const { broker, job, failing } = state;
   if (broker.state === "down") return ["is-bad", "Broker not reachable", `since ${clock(broker.since)}`];
-  if (broker.state === "connecting") return ["is-off", "Connecting to Kafka", ""];
+  if (!state.caught_up) return ["is-off", "Reading the last 15 minutes", ""];
   if (job.state === "unknown") return ["is-bad", "No job is running", "Start it with ./millrace up."];
   if (job.state === "stopped") return ["is-bad", "Job stopped", `since ${clock(job.since)}`];
   if (failing.length === 1) return ["is-bad", "1 source failing", failing[0]];

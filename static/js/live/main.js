@@ -79,10 +79,10 @@ class LivePage {
     this.panels.forEach((panel, at) => panel.render({ ...facts, largest: at === 0 }));
   }
 
-  /** The whole page is as far behind as its slowest panel. */
+  /** The newest result on the page; panels that are behind it say so themselves. */
   #delay({ now, sources }) {
     const delays = this.panels.map(({ query }) => delayOf(query, sources.get(query.source), now)).filter((delay) => delay !== null);
-    return delays.length ? Math.max(...delays) : null;
+    return delays.length ? Math.min(...delays) : null;
   }
 }
 

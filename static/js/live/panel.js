@@ -23,6 +23,7 @@ export class Panel {
     this.element = element;
     this.query = new QuerySeries(element.dataset.liveQuery);
     this.missing = false;
+    element.classList.add("is-loading");
     this.#build();
     joinCrosshair(this);
     this.canvas.millraceSeries = () =>
@@ -47,7 +48,7 @@ export class Panel {
     this.skeleton.hidden = true;
     const plot = make("div", "plot", this.canvas, this.tip, this.skeleton, this.middle);
     this.legend = new Legend((id, hides) => this.#pick(id, hides));
-    this.element.append(this.strip, make("div", "panel-body", plot), this.legend.element);
+    this.element.append(this.strip, make("div", "chart-and-keys", make("div", "panel-body", plot), this.legend.element));
     this.chart = new LineChart(this.canvas);
     this.#listen();
   }
@@ -71,13 +72,14 @@ export class Panel {
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
     if (!this.query.known) return this.#showLoading({ connected });
-    this.skeleton.hidden = true;
+    this.#loaded();
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
     this.#showStrip(said);
     const until = this.#lookAt ?? now;
     this.#showRange(now);
+    this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
     const stale = said?.hatch && !this.query.empty ? Math.min(this.query.newestEnd(), now) : null;
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest };
@@ -156,11 +158,16 @@ export class Panel {
   }
 
   #showMiddle(symbol, bold, rest, action = null) {
-    this.skeleton.hidden = true;
+    this.#loaded();
     this.middle.hidden = false;
     if (this.middle.dataset.said === bold + rest) return;
     this.middle.dataset.said = bold + rest;
     this.middle.replaceChildren(icon(symbol), make("b", "", bold), make("p", "", rest), ...(action ? [action] : []));
+  }
+
+  #loaded() {
+    this.skeleton.hidden = true;
+    this.element.classList.remove("is-loading");
   }
 
   #showLoading({ connected }) {

@@ -9,6 +9,8 @@ import { chartLibrary } from "./vendor.js";
 const SPAN_MS = 15 * 60_000;
 const REFRESH_MS = 15_000;
 
+const signed = (share) => (share > 0 ? "+" : "") + percent(share);
+
 export class ThroughputChart {
   #points = null;
   #estimates = {};
@@ -90,7 +92,7 @@ export class ThroughputChart {
     const cells = [];
     if (actual !== null) cells.push(cell(whole(actual), "events/s", "actual capacity", "key-actual"));
     if (estimated !== null) cells.push(cell(whole(estimated), "events/s", this.#measured ? "estimated" : "estimated, before measuring", "key-estimated"));
-    if (actual !== null && estimated) cells.push(cell(percent(actual / estimated - 1), "", "deviation", null));
+    if (actual !== null && estimated) cells.push(cell(signed(actual / estimated - 1), "", "deviation", null));
     this.figures.replaceChildren(...cells);
   }
 
