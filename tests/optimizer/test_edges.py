@@ -16,6 +16,19 @@ edge_classes = st.integers(1, 24).flatmap(
     lambda period: st.tuples(st.just(period), st.integers(0, period - 1))
 )
 class_sets = st.frozensets(edge_classes, min_size=1, max_size=7)
+# Periods full of common factors, and composite slides too long to be marked: 2^5·3^3·5^2·7.
+entangled_periods = st.builds(
+    lambda two, three, five, seven: 2**two * 3**three * 5**five * 7**seven,
+    st.integers(0, 5),
+    st.integers(0, 3),
+    st.integers(0, 2),
+    st.integers(0, 1),
+)
+entangled_sets = st.frozensets(
+    entangled_periods.flatmap(lambda period: st.tuples(st.just(period), st.integers(0, period - 1))),
+    min_size=2,
+    max_size=8,
+)
 
 
 def marked(classes: frozenset[EdgeClass] | list[EdgeClass], ticks: range) -> list[int]:
@@ -72,6 +85,13 @@ def test_all_methods_agree_with_marking_by_hand(classes: frozenset[EdgeClass]) -
         assert [method(classes) for method in METHODS] == [expected] * len(METHODS)
     else:
         assert f1(classes) == coprime_split(classes)
+
+
+@given(entangled_sets)
+def test_f1_the_coprime_split_and_the_bit_set_agree_on_entangled_periods(
+    classes: frozenset[EdgeClass],
+) -> None:
+    assert f1(classes) == coprime_split(classes) == bit_set(classes)
 
 
 @given(class_sets, st.integers(1, 5000), st.integers(0, 10**6))

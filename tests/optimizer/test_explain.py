@@ -56,6 +56,12 @@ def test_a_family_that_joins_two_trees_is_told_tree_by_tree() -> None:
     assert [(part.tree, part.is_new, part.shares_with) for part in found] == [("1", False, 1), ("2", True, 0)]
 
 
+def test_a_query_that_would_be_cheaper_alone_saves_nothing() -> None:
+    shared_by_force = optimize([query("c", 70, 7), query("d", 110, 11)], Statistics(), source="s")
+    [found] = joining(EMPTY, shared_by_force, ["d@110s/11s"], Statistics(rate=0.001))
+    assert (found.shares_with, found.saving) == (1, 0)
+
+
 @given(query_sets(), statistics_sets)
 def test_savings_are_shares_and_no_query_makes_a_tree_cheaper(
     queries: list[Query], statistics: Statistics

@@ -1,4 +1,5 @@
 import time
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ def test_a_plan_says_its_source_version_and_strategy() -> None:
 
 @given(query_sets(), statistics_sets, st.randoms(use_true_random=False))
 def test_the_order_of_queries_makes_no_difference(
-    queries: list[Query], statistics: Statistics, random
+    queries: list[Query], statistics: Statistics, random: Random
 ) -> None:
     shuffled = random.sample(queries, len(queries))
     assert plan(shuffled, statistics) == plan(queries, statistics)

@@ -2,7 +2,7 @@ from collections import Counter
 from itertools import combinations, count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from optimizer.cost import Statistics, tree_cost
 from optimizer.queries import Query
@@ -49,7 +49,6 @@ def test_weaving_never_costs_more_than_not_sharing(queries: list[Query], statist
     assert woven <= total(no_share(queries, statistics), statistics) + 1e-6
 
 
-@settings(max_examples=60)
 @given(query_sets(), statistics_sets)
 def test_weaving_stops_only_when_no_two_trees_are_cheaper_as_one(
     queries: list[Query], statistics: Statistics
