@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from dashboard.platform.checks import SILENT_AFTER, last_status
 from dashboard.platform.runfile import RunFile, ServiceState
@@ -18,7 +18,13 @@ class Command(BaseCommand):
     help = "Say what runs; exit code 0 only if everything does."
     requires_system_checks = ()
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--job", action="store_true", help="only the job, however it was started")
+
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["job"]:
+            kafka = settings.KAFKA_BOOTSTRAP
+            sys.exit(0 if self._kafka_answers(kafka) and self._job_lives(kafka) else 1)
         state = RunFile(settings.VAR_DIR).read()
         if state is None:
             self.stdout.write("Millrace does not run here: start it with ./millrace up.")
@@ -26,11 +32,14 @@ class Command(BaseCommand):
         self.stdout.write(f"Millrace runs at {state.address} since {_clock(state.since)} (pid {state.pid}).")
         for service in state.services:
             self.stdout.write(f"  {_line(service)}")
-        broker = answers(state.kafka)
-        self.stdout.write(f"  Kafka at {state.kafka} {'answers' if broker else 'does not answer'}.")
-        job = broker and self._job_lives(state.kafka)
-        if not (broker and job and all(service.state == "running" for service in state.services)):
+        alive = self._kafka_answers(state.kafka) and self._job_lives(state.kafka)
+        if not (alive and all(service.state == "running" for service in state.services)):
             sys.exit(1)
+
+    def _kafka_answers(self, bootstrap_servers: str) -> bool:
+        lives = answers(bootstrap_servers)
+        self.stdout.write(f"  Kafka at {bootstrap_servers} {'answers' if lives else 'does not answer'}.")
+        return lives
 
     def _job_lives(self, bootstrap_servers: str) -> bool:
         status = last_status(bootstrap_servers, Topics(settings.TOPIC_PREFIX).status)
