@@ -1,0 +1,59 @@
+"""Signing in, out, and being locked out."""
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.accounts.people import first_name, may_change
+
+RIGHT = "heron-at-the-weir-7"
+
+
+def sign_in(client: Client, password: str) -> object:
+    return client.post("/sign-in/?next=/sources/", {"username": "ana", "password": password, "next": "/sources/"})
+
+
+def test_the_right_password_leads_where_one_wanted_to_go(ana: User, stranger: Client) -> None:
+    response = sign_in(stranger, RIGHT)
+    assert response.status_code == 302
+    assert response.url == "/sources/"
+
+
+def test_a_wrong_password_is_refused_in_a_sentence(ana: User, stranger: Client) -> None:
+    response = sign_in(stranger, "wrong")
+    assert "User name and password do not match." in response.content.decode()
+    assert "_auth_user_id" not in stranger.session
+
+
+def test_too_many_wrong_passwords_lock_out_even_the_right_one(ana: User, stranger: Client) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        sign_in(stranger, "wrong")
+    response = sign_in(stranger, RIGHT)
+    assert response.status_code == 429
+    assert "Wait 15 minutes" in response.content.decode()
+
+
+def test_signing_out_ends_the_session(as_ana: Client) -> None:
+    assert as_ana.post("/sign-out/").url == "/sign-in/"
+    assert as_ana.get("/sources/").status_code == 302
+
+
+def test_sign_in_never_leads_to_another_site(ana: User, stranger: Client) -> None:
+    fields = {"username": "ana", "password": RIGHT, "next": "https://elsewhere.example/"}
+    assert stranger.post("/sign-in/", fields).url == "/"
+
+
+@pytest.mark.django_db
+def test_people_are_called_by_their_first_name_where_it_is_known() -> None:
+    assert first_name(User(username="ana", first_name="Ana")) == "Ana"
+    assert first_name(User(username="cara")) == "cara"
+    assert first_name(None) == "Someone who has left"
+
+
+def test_owners_and_administrators_may_change_things(ana: User, bo: User) -> None:
+    assert may_change(ana, ana)
+    assert not may_change(bo, ana)
+    assert not may_change(bo, None)
+    bo.is_staff = True
+    assert may_change(bo, ana)

@@ -1,0 +1,147 @@
+"""The query pages: define, see, change, delete, bring back."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.models import Panel, PlanVersion, SavedQuery, Source
+from dashboard.queries.actions import UNDO_KEPT
+
+TYPED = {
+    "name": "Mean temp",
+    "source": "sensors",
+    "aggregate": "mean",
+    "field": "temp",
+    "windows": "1m, 5m, 15m every 10s",
+    "group_by": ["device"],
+    "where": "ok",
+}
+
+
+def test_saving_makes_a_query_and_a_plan_that_says_who_added_it(as_ana: Client, sensors: Source) -> None:
+    response = as_ana.post("/queries/new/", TYPED)
+    query = SavedQuery.objects.get()
+    assert response.url == f"/queries/{query.key}/"
+    assert [window["range"] for window in query.windows] == ["1m", "5m", "15m"]
+    plan = PlanVersion.objects.get()
+    assert (plan.version, plan.cause) == (1, "Ana added “Mean temp”")
+    assert {one.id for one in plan.value().queries} == {one.id for one in query.queries()}
+    assert plan.estimated_throughput > 0
+
+
+def test_a_refused_form_keeps_what_was_typed_and_saves_nothing(as_ana: Client, sensors: Source) -> None:
+    response = as_ana.post("/queries/new/", {**TYPED, "windows": "1m every soon", "where": "tmep > 1"})
+    page = response.content.decode()
+    assert response.status_code == 422
+    assert "“soon” is not a duration" in page
+    assert "No field “tmep” in sensors (character 1)." in page
+    assert "1m every soon" in page
+    assert 'value="Mean temp"' in page
+    assert not SavedQuery.objects.exists()
+
+
+def test_the_preview_tells_cost_and_windows_and_writes_nothing(as_ana: Client, hot: SavedQuery) -> None:
+    page = as_ana.post("/queries/preview/", TYPED).content.decode()
+    assert "Tree " in page
+    assert "of capacity" in page
+    assert "in about" in page
+    assert "15 m every 10 s" in page
+    assert SavedQuery.objects.count() == 1
+    assert not PlanVersion.objects.exists()
+
+
+def test_the_preview_keeps_the_last_answer_while_windows_are_wrong(as_ana: Client, sensors: Source) -> None:
+    response = as_ana.post("/queries/preview/", {**TYPED, "windows": "1"})
+    assert response["HX-Reswap"] == "none"
+    assert "“1” is not a duration" in response.content.decode()
+
+
+def test_the_preview_says_that_a_wrong_filter_is_left_out(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.post("/queries/preview/", {**TYPED, "where": "tmep > 1"}).content.decode()
+    assert "Filter left out" in page
+    assert "Use temp" in page
+
+
+def test_the_preview_asks_for_no_name_before_one_tries_to_save(as_ana: Client, sensors: Source) -> None:
+    assert "Give the query a name." not in as_ana.post("/queries/preview/", {**TYPED, "name": ""}).content.decode()
+
+
+def test_choosing_another_source_brings_its_fields(as_ana: Client, sensors: Source) -> None:
+    Source.objects.create(key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]])
+    page = as_ana.post("/queries/preview/", {**TYPED, "source": "web", "shown_source": "sensors"}).content.decode()
+    assert '<option value="bytes" selected>' in page
+
+
+def test_the_list_shows_what_each_query_computes(as_bo: Client, hot: SavedQuery) -> None:
+    page = as_bo.get("/queries/").content.decode()
+    assert "Hot devices" in page
+    assert "1 m every 10 s, 5 m every 10 s" in page
+    assert "Delete Hot devices" not in page  # Bo does not own it
+
+
+def test_empty_pages_say_what_to_do_next(as_ana: Client) -> None:
+    assert "connect a Kafka topic first" in as_ana.get("/queries/").content.decode()
+    assert "connect a Kafka topic first" in as_ana.get("/queries/new/").content.decode()
+
+
+def test_the_query_page_has_a_place_for_its_live_chart(as_bo: Client, hot: SavedQuery) -> None:
+    assert f'data-live-query="{hot.key}"' in as_bo.get(hot.get_absolute_url()).content.decode()
+
+
+def test_changing_a_query_keeps_its_key_and_makes_the_next_plan(as_ana: Client, hot: SavedQuery) -> None:
+    assert "1m, 5m every 10s" in as_ana.get(f"/queries/{hot.key}/edit/").content.decode()
+    as_ana.post(f"/queries/{hot.key}/edit/", {**TYPED, "name": "Hotter", "aggregate": "min"})
+    changed = SavedQuery.objects.get()
+    assert (changed.key, changed.name, changed.aggregate) == (hot.key, "Hotter", "min")
+    assert PlanVersion.objects.get().cause == "Ana changed “Hotter”"
+
+
+def test_undo_brings_a_deleted_query_and_its_panels_back(as_ana: Client, hot: SavedQuery, ana) -> None:
+    board = ana.boards.create(slug="wall", name="Wall")
+    Panel.objects.create(board=board, query=hot, title="Hot")
+    page = as_ana.post(f"/queries/{hot.key}/delete/", follow=True).content.decode()
+    assert "Deleted “Hot devices”." in page
+    assert f'action="/queries/{hot.key}/restore/"' in page
+    assert not SavedQuery.objects.exists()
+    assert not board.panels.exists()
+    assert PlanVersion.objects.first().value().queries == ()
+    as_ana.post(f"/queries/{hot.key}/restore/")
+    assert SavedQuery.objects.get() == hot
+    assert board.panels.count() == 1
+    assert len(PlanVersion.objects.first().value().queries) == 2
+
+
+def test_a_deleted_query_goes_for_good_after_a_day(as_ana: Client, hot: SavedQuery, sensors: Source, ana) -> None:
+    hot.deleted_at = timezone.now() - UNDO_KEPT - timedelta(minutes=1)
+    hot.save()
+    as_ana.post("/queries/new/", TYPED)
+    as_ana.post(f"/queries/{SavedQuery.objects.get().key}/delete/")
+    assert [query.name for query in SavedQuery.with_deleted.all()] == ["Mean temp"]
+
+
+@pytest.mark.parametrize("action", ["edit", "delete", "restore"])
+def test_a_teammate_may_look_but_not_change(as_bo: Client, hot: SavedQuery, action: str) -> None:
+    response = as_bo.post(f"/queries/{hot.key}/{action}/", TYPED)
+    assert response.status_code == 403
+    assert "Ana owns it." in response.content.decode()
+    assert SavedQuery.objects.get().name == "Hot devices"
+
+
+def test_the_page_says_when_the_job_has_not_heard(as_ana: Client, sensors: Source) -> None:
+    # Inside a test's transaction nothing is published, exactly as when Kafka does not answer.
+    page = as_ana.post("/queries/new/", TYPED, follow=True).content.decode()
+    assert "The job has not heard of this plan yet: Kafka does not answer." in page
+
+
+def test_names_are_shown_as_text_never_as_markup(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.post("/queries/new/", {**TYPED, "name": "<script>x</script>"}, follow=True).content.decode()
+    assert "<script>x</script>" not in page
+    assert "&lt;script&gt;x&lt;/script&gt;" in page
+
+
+def test_an_unknown_query_is_answered_with_our_own_page(as_ana: Client) -> None:
+    response = as_ana.get("/queries/nosuch/")
+    assert response.status_code == 404
+    assert "Nothing is at this address" in response.content.decode()

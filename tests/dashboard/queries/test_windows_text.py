@@ -1,0 +1,75 @@
+"""Windows as people type them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.queries.windows_text import parse_windows, spoken, write_windows
+from optimizer.durations import format_duration
+from optimizer.queries import InvalidQuery, WindowSpec
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    return [(window.range, window.slide) for window in parse_windows(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        ("30s", [("30s", "30s")]),
+        ("1m every 10s", [("1m", "10s")]),
+        ("1m, 5m, 15m every 10s", [("1m", "10s"), ("5m", "10s"), ("15m", "10s")]),
+        ("1m every 10s, 5m every 30s", [("1m", "10s"), ("5m", "30s")]),
+        ("1m every 10s, 5m", [("1m", "10s"), ("5m", "5m")]),
+        ("1m, 5m every 10s\n1h", [("1m", "10s"), ("5m", "10s"), ("1h", "1h")]),
+        ("1m; 5m EVERY 10s", [("1m", "1m"), ("5m", "10s")]),
+        (" 1 h 30 m  every  10 s , ", [("1h30m", "10s")]),
+        ("", []),
+    ],
+)
+def test_text_is_read_as_meant(text: str, windows: list[tuple[str, str]]) -> None:
+    assert pairs(text) == windows
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("5 parsecs", "“5parsecs” is not a duration"),
+        ("1m every 2m", "The slide must not be longer than the window size"),
+        ("1m every 10s every 5s", "says “every” twice"),
+        ("every 10s", "Give a window size before “every 10s”"),
+        ("1m every", "Say how often after “1m every”"),
+        ("0s", "not a duration longer than zero"),
+    ],
+)
+def test_a_slip_is_refused_in_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidQuery) as refusal:
+        parse_windows(text)
+    assert refusal.value.field == "windows"
+    assert sentence in refusal.value.sentence
+
+
+@st.composite
+def window_specs(draw: st.DrawFn) -> WindowSpec:
+    size = draw(st.integers(1, 10_000)) * 500
+    slide = draw(st.integers(1, size // 500)) * 500
+    return WindowSpec(format_duration(size), format_duration(slide))
+
+
+@given(st.lists(window_specs(), max_size=6))
+def test_what_is_written_is_read_back(windows: list[WindowSpec]) -> None:
+    assert list(parse_windows(write_windows(windows))) == windows
+
+
+@given(st.text(alphabet="0123456789smhd every,;\n", max_size=40))
+def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
+    try:
+        for window in parse_windows(text):
+            assert 0 < window.window().slide <= window.window().range
+    except InvalidQuery as refusal:
+        assert refusal.sentence.endswith(".")
+
+
+def test_windows_are_spoken_with_spaces() -> None:
+    assert spoken(WindowSpec("90s", "10s")) == "1 m 30 s every 10 s"
+    assert spoken(WindowSpec("60s", "1m")) == "1 m tumbling"
