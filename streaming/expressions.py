@@ -84,6 +84,11 @@ def check(expression: str, types: Mapping[str, FieldType]) -> None:
     _check_types(expression, types)
 
 
+def fields(expression: str | None) -> set[str]:
+    """The names of the fields that a filter reads."""
+    return {column.name for column in _parse(expression).find_all(exp.Column)} if expression else set()
+
+
 def _parse(expression: str) -> exp.Expression:
     try:
         trees = sqlglot.parse(expression, dialect="duckdb")

@@ -163,15 +163,19 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
     def lane(self, lane_id: str) -> Lane:
         return next(lane for lane in self.lanes if lane.id == lane_id)
 
-    def adopt(self, plan: Plan, instant: int) -> "Timeline":
-        """This timeline with `plan` in force from `instant` on; slices before it stay of use."""
+    def adopt(self, plan: Plan, instant: int, watermark: int = EARLIEST) -> "Timeline":
+        """This timeline with `plan` in force from `instant` on; slices before it stay of use.
+
+        `watermark` is the one up to which slices may have been let go already.
+        """
+        kept_from = dict(self.horizons(watermark))
         lanes = {lane.id: lane for lane in self.lanes}
         current = {lane.tree: lane.id for lane in self.lanes if lane.until == LATEST}
         members = []
         for tree in plan.trees:
             lane = self._lane_for(tree, lanes.get(current.pop(tree.id, "")), plan.version, instant)
             lanes[lane.id] = lane
-            members += [self._member_for(query, lane, instant) for query in tree.queries]
+            members += [self._member_for(query, lane, instant, kept_from) for query in tree.queries]
         for lane_id in current.values():
             lanes[lane_id] = lanes[lane_id].closed_at(instant)
         # A query that leaves a lane which goes on needs an edge there: its windows change lanes at `instant`.
@@ -189,8 +193,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         cut = Cut(instant, LATEST, tree.edge_classes)
         return Lane(f"{tree.id}.{version}", tree.id, tree.kernel, signature, (cut,))
 
-    def _member_for(self, query: Query, lane: Lane, instant: int) -> Member:
-        segments = self._past_of(query, lane)
+    def _member_for(self, query: Query, lane: Lane, instant: int, kept_from: dict[str, int]) -> Member:
+        segments = self._past_of(query, lane, kept_from)
         if not segments or segments[-1].lane != lane.id:
             segments = (*segments, Segment(lane.id, max(lane.since, instant) if segments else lane.since))
         window = query.window
@@ -198,20 +202,20 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
             query.id, query.aggregate, query.field, window.range, window.slide, window.offset, segments
         )
 
-    def _past_of(self, query: Query, lane: Lane) -> tuple[Segment, ...]:
+    def _past_of(self, query: Query, lane: Lane, kept_from: dict[str, int]) -> tuple[Segment, ...]:
         """Where partials of the query are already: its own past, or lanes that hold the same partials."""
         lanes = {old.id: old for old in self.lanes}
         for member in self.members:
             if member.query == query.id and lanes[member.segments[-1].lane].signature == lane.signature:
                 return member.segments
-        if lane.id in lanes:
-            return (Segment(lane.id, lane.since),)
-        donors = [
-            old for old in self.lanes if old.signature == lane.signature and old.until == LATEST
-        ]
-        # The donor whose slices end most often fits the most windows.
-        donors.sort(key=lambda old: sum(1 / period for period, _ in old.cuts[-1].classes), reverse=True)
-        return (Segment(donors[0].id, donors[0].since),) if donors else ()
+        donors = [old for old in self.lanes if old.signature == lane.signature and old.until == LATEST]
+        if not donors:
+            return ()
+        # Its own lane, else the donor whose slices end most often: that fits the most windows.
+        donor = lanes.get(lane.id) or max(
+            donors, key=lambda old: sum(1 / period for period, _ in old.cuts[-1].classes)
+        )
+        return (Segment(donor.id, max(donor.since, kept_from[donor.id])),)
 
     def pruned(self, watermark: int) -> "Timeline":
         """Without what no window can reach back to any more."""

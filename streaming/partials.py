@@ -1,7 +1,7 @@
 """Map side: decoded events to partials per (lane, slice, group), before anything is shuffled."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -36,20 +36,24 @@ class LanePartials:
     x: np.ndarray  # float64, the family's own column
     error: np.ndarray  # float64, what the sum in x lost to rounding
 
+    def of_rows(self, rows: np.ndarray) -> "LanePartials":
+        """The partials that `rows` (a mask) keeps."""
+        return replace(
+            self,
+            group=self.group[rows],
+            start=self.start[rows],
+            events=self.events[rows],
+            values=self.values[rows],
+            x=self.x[rows],
+            error=self.error[rows],
+        )
+
     def of_groups(self, chosen: np.ndarray) -> "LanePartials":
         """The partials of the groups that `chosen` (a mask over `keys`) keeps."""
-        rows = chosen[self.group]
+        kept = self.of_rows(chosen[self.group])
         place = np.cumsum(chosen, dtype=np.int32) - 1
-        return LanePartials(
-            self.lane,
-            [key for key, keep in zip(self.keys, chosen.tolist(), strict=True) if keep],
-            place[self.group[rows]].astype(np.int32),
-            self.start[rows],
-            self.events[rows],
-            self.values[rows],
-            self.x[rows],
-            self.error[rows],
-        )
+        keys = [key for key, keep in zip(self.keys, chosen.tolist(), strict=True) if keep]
+        return replace(kept, keys=keys, group=place[kept.group].astype(np.int32))
 
 
 def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType]) -> Grouping:

@@ -44,6 +44,8 @@ def decode_json(values: pa.Array, types: dict[str, FieldType]) -> Decoded:
         name: pa.array([getattr(item, f"f{position}") for item in objects], ARROW_TYPES[kind])
         for position, (name, kind) in enumerate(types.items())
     }
+    if not columns:  # a table without columns has no length
+        columns[""] = pa.nulls(len(rows))
     return Decoded(np.array(rows, np.int64), pa.table(columns), refused)
 
 

@@ -55,7 +55,8 @@ class SlickDequeInv:
         return _settled(ahead, self._rows, self._next)
 
     def evict(self, low: int) -> None:
-        """Nothing to do: the slices themselves are the only past."""
+        for running in self._running.values():
+            self._move(running, low)  # a query that had nothing to answer for long lags behind
 
     def _sum_of(self, low: int, width: int) -> _Running:
         running = _Running(low, np.zeros(width), np.zeros(width))

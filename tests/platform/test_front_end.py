@@ -54,8 +54,7 @@ def test_a_missing_file_or_another_lock_makes_it_incomplete(tmp_path: Path) -> N
     (tmp_path / "static" / "vendor" / "a.js").touch()
     front_end = FrontEnd(tmp_path, tmp_path / "var")
     assert not front_end.is_complete()
-    record = tmp_path / "var" / "npm" / "copied.txt"
-    record.parent.mkdir(parents=True)
+    record = tmp_path / "static" / "vendor" / "copied.txt"
     record.write_text(f"{front_end._lock_hash()}\na.js\n")
     assert front_end.is_complete()
     (tmp_path / "package-lock.json").write_text('{"packages": {}}')

@@ -11,7 +11,9 @@ RIGHT = "heron-at-the-weir-7"
 
 
 def sign_in(client: Client, password: str) -> object:
-    return client.post("/sign-in/?next=/sources/", {"username": "ana", "password": password, "next": "/sources/"})
+    return client.post(
+        "/sign-in/?next=/sources/", {"username": "ana", "password": password, "next": "/sources/"}
+    )
 
 
 def test_the_right_password_leads_where_one_wanted_to_go(ana: User, stranger: Client) -> None:

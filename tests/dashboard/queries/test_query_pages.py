@@ -65,12 +65,19 @@ def test_the_preview_says_that_a_wrong_filter_is_left_out(as_ana: Client, sensor
 
 
 def test_the_preview_asks_for_no_name_before_one_tries_to_save(as_ana: Client, sensors: Source) -> None:
-    assert "Give the query a name." not in as_ana.post("/queries/preview/", {**TYPED, "name": ""}).content.decode()
+    assert (
+        "Give the query a name."
+        not in as_ana.post("/queries/preview/", {**TYPED, "name": ""}).content.decode()
+    )
 
 
 def test_choosing_another_source_brings_its_fields(as_ana: Client, sensors: Source) -> None:
-    Source.objects.create(key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]])
-    page = as_ana.post("/queries/preview/", {**TYPED, "source": "web", "shown_source": "sensors"}).content.decode()
+    Source.objects.create(
+        key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]]
+    )
+    page = as_ana.post(
+        "/queries/preview/", {**TYPED, "source": "web", "shown_source": "sensors"}
+    ).content.decode()
     assert '<option value="bytes" selected>' in page
 
 
@@ -113,7 +120,9 @@ def test_undo_brings_a_deleted_query_and_its_panels_back(as_ana: Client, hot: Sa
     assert len(PlanVersion.objects.first().value().queries) == 2
 
 
-def test_a_deleted_query_goes_for_good_after_a_day(as_ana: Client, hot: SavedQuery, sensors: Source, ana) -> None:
+def test_a_deleted_query_goes_for_good_after_a_day(
+    as_ana: Client, hot: SavedQuery, sensors: Source, ana
+) -> None:
     hot.deleted_at = timezone.now() - UNDO_KEPT - timedelta(minutes=1)
     hot.save()
     as_ana.post("/queries/new/", TYPED)

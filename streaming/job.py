@@ -1,0 +1,231 @@
+"""The streaming job: takes sources and plans from Kafka, runs one streaming query per source, says how it is.
+
+A newer plan of a source that runs already is adopted by its query without a restart (`streaming/shard.py`);
+this loop only starts, stops and restarts queries.
+"""
+
+import logging
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from optimizer.plan import Plan
+from streaming import spark as engine
+from streaming.lanes import EARLIEST, Timeline
+from streaming.sources import SourceSpec
+from streaming.topics import Topics, create_topics
+
+log = logging.getLogger("millrace.job")
+
+STATUS_EVERY = 2.0
+BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
+
+
+@dataclass
+class Running:
+    """A source as the job knows it."""
+
+    source: SourceSpec
+    plan: Plan
+    plan_offset: int  # of the newest message about it on the plans topic
+    query: StreamingQuery | None = None
+    state: str = "starting"
+    since: int = field(default_factory=lambda: _now())
+    error: str | None = None
+    failures: int = 0
+    retry_at: float = 0.0
+
+    def turn(self, state: str, error: str | None = None) -> None:
+        if (state, error) != (self.state, self.error):
+            self.state, self.error, self.since = state, error, _now()
+
+
+class Job:
+    def __init__(
+        self, spark: SparkSession, bootstrap_servers: str, topics: Topics, checkpoints: Path
+    ) -> None:
+        self._spark = spark
+        self._bootstrap_servers = bootstrap_servers
+        self._topics = topics
+        self._checkpoints = checkpoints
+        self._sources: dict[str, Running] = {}
+        self._stopping = threading.Event()
+        self._started = _now()
+        self._producer = KafkaProducer(bootstrap_servers=bootstrap_servers, linger_ms=0)
+        self._plans = KafkaConsumer(
+            bootstrap_servers=bootstrap_servers, group_id=None, enable_auto_commit=False
+        )
+        partition = TopicPartition(topics.plans, 0)
+        self._plans.assign([partition])
+        self._plans.seek_to_beginning(partition)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    def run(self) -> None:
+        """Until `stop`: hear plans, keep every source's query running, give a sign of life."""
+        next_status = 0.0
+        self._hear_plans(timeout_ms=2_000)  # all that is there already, so that only newest plans start
+        while not self._stopping.is_set():
+            for running in self._sources.values():
+                self._tend(running)
+            if time.monotonic() >= next_status:
+                self._tell("running")
+                next_status = time.monotonic() + STATUS_EVERY
+            self._hear_plans(timeout_ms=250)
+        self._stop_all()
+
+    def _hear_plans(self, timeout_ms: int) -> None:
+        for records in self._plans.poll(timeout_ms=timeout_ms).values():
+            for record in records:
+                key = record.key.decode()
+                if record.value is None:
+                    self._forget(key)
+                elif record.value.startswith(b"{"):
+                    self._hear(key, record.value, record.offset)
+
+    def _hear(self, key: str, message: bytes, offset: int) -> None:
+        try:
+            value = msgspec.json.decode(message)
+            source, plan = SourceSpec.from_json(value["source"]), Plan.from_json(value["plan"])
+        except (ValueError, KeyError, TypeError) as error:
+            log.error("The plan of %s at offset %d cannot be read: %s", key, offset, error)
+            return
+        known = self._sources.get(key)
+        if known is not None and known.source != source:
+            log.info("Source %s was changed; it starts anew.", key)
+            self._end_query(known)
+            known = None
+        if known is None:
+            self._sources[key] = Running(source, plan, offset)
+        else:
+            known.plan, known.plan_offset = plan, offset
+        log.info("Plan %d of %s: %d queries in %d trees.", plan.version, key, len(plan.queries), len(plan.trees))
+
+    def _forget(self, key: str) -> None:
+        running = self._sources.pop(key, None)
+        if running is not None:
+            self._end_query(running)
+            log.info("Source %s was removed.", key)
+
+    def _tend(self, running: Running) -> None:
+        """Start what should run, notice what failed, try again after a while."""
+        if running.query is not None and not running.query.isActive:
+            self._note_failure(running)
+        wanted = bool(running.plan.trees)
+        if running.query is None and wanted and time.monotonic() >= running.retry_at:
+            self._start_query(running)
+        elif running.query is not None and running.state == "starting" and running.query.lastProgress:
+            running.failures = 0
+            running.turn("running")
+
+    def _start_query(self, running: Running) -> None:
+        source = running.source
+        log.info("Starting %s: topic %s on %s.", source.id, source.topic, source.bootstrap_servers)
+        try:
+            create_topics(self._bootstrap_servers, [self._topics.progress_topic(source.id)])
+            running.query = engine.start(self._spark, self._launch(running))
+        except Exception as error:  # any reason not to start is told on the page, and tried again
+            running.query = None
+            self._back_off(running, str(error).splitlines()[0])
+
+    def _launch(self, running: Running) -> engine.Launch:
+        return engine.Launch(
+            source=running.source,
+            timeline=Timeline().adopt(running.plan, EARLIEST),
+            bootstrap_servers=self._bootstrap_servers,
+            topics=self._topics,
+            checkpoint=str(self._checkpoints / checkpoint_name(running.source)),
+            plans_offset=running.plan_offset + 1,
+        )
+
+    def _note_failure(self, running: Running) -> None:
+        assert running.query is not None
+        failure = running.query.exception()
+        running.query = None
+        self._back_off(running, _cause(str(failure)) if failure else "The query ended.")
+
+    def _back_off(self, running: Running, error: str) -> None:
+        pause = BACK_OFF[min(running.failures, len(BACK_OFF) - 1)]
+        running.failures += 1
+        running.retry_at = time.monotonic() + pause
+        running.turn("failing", error)
+        log.error("Source %s failed: %s Next try in %.0f s.", running.source.id, error, pause)
+
+    def _end_query(self, running: Running) -> None:
+        if running.query is not None:
+            running.query.stop()
+            running.query = None
+
+    def _stop_all(self) -> None:
+        for running in self._sources.values():
+            self._end_query(running)
+        self._tell("stopped")
+        self._producer.flush(timeout=5)
+        self._producer.close()
+        self._plans.close()
+
+    def _tell(self, state: str) -> None:
+        sources = {
+            key: {
+                "state": running.state,
+                "since": running.since,
+                "error": running.error,
+                "batch": (running.query.lastProgress or {}).get("batchId") if running.query else None,
+            }
+            for key, running in self._sources.items()
+            if running.plan.trees
+        }
+        message = {
+            "job": "job",
+            "state": state,
+            "since": self._started,
+            "clock": _now(),
+            "sources": sources,
+        }
+        self._producer.send(self._topics.status, key=b"job", value=msgspec.json.encode(message))
+
+
+def checkpoint_name(source: SourceSpec) -> str:
+    """Another topic or another reading of it is another stream: it gets a checkpoint of its own."""
+    fingerprint = sha256(msgspec.json.encode(source.to_json(), order="sorted")).hexdigest()[:12]
+    return f"{source.id}-{fingerprint}"
+
+
+def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None:
+    """Run the job until SIGTERM or SIGINT."""
+    topics = Topics(prefix)
+    create_topics(bootstrap_servers, topics.shared())
+    spark = engine.session(master, var_dir / "jars", var_dir)
+    job = Job(spark, bootstrap_servers, topics, var_dir / "checkpoints" / prefix)
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        job.stop()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    try:
+        job.run()
+    finally:
+        spark.stop()
+
+
+def _cause(text: str) -> str:
+    """The sentence that says why, out of Spark's long report."""
+    for line in reversed(text.splitlines()):
+        if "Error: " in line or "StaleTask: " in line or "Exception: " in line:
+            return line.split(": ", 1)[1].strip()
+    return text.splitlines()[0] if text else "The query ended."
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

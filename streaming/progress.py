@@ -1,0 +1,79 @@
+"""Where the last batch ended: written by a shard, read by the next batch's map tasks.
+
+Map tasks are stateless, but two things they do depend on the past: which plan cuts an event, and whether an
+event is late for its partition. Both are in the progress record of the batch before. Shards check that a
+task used the right one (`StaleTask`).
+"""
+
+import time
+
+import msgspec
+from kafka import KafkaConsumer, TopicPartition
+
+from streaming.lanes import Timeline
+
+WAIT_SECONDS = 15.0
+LOOK_BACK = 16  # a crashed attempt may have written newer records than the one a replayed batch needs
+
+
+class Progress(msgspec.Struct, array_like=True):
+    batch: int
+    timeline: Timeline
+    greatest: dict[int, int]  # per Kafka partition, the greatest event time so far
+    watermark: int
+    ended: bool = False  # the end of the data was reached and every window is closed
+
+
+class ProgressReader:
+    """Reads one source's progress topic; kept by a worker process from batch to batch."""
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._partition = TopicPartition(topic, 0)
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=bootstrap_servers,
+            group_id=None,
+            enable_auto_commit=False,
+            fetch_max_wait_ms=20,
+            fetch_min_bytes=1,
+        )
+        self._consumer.assign([self._partition])
+        end = self._consumer.end_offsets([self._partition])[self._partition]
+        self._consumer.seek(self._partition, max(0, end - LOOK_BACK))
+        self._records: dict[int, Progress] = {}
+
+    def after(self, batch: int) -> Progress:
+        """The progress after `batch`; it is there before the next batch starts, but may be in flight."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while batch not in self._records:
+            for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):
+                progress = msgspec.msgpack.decode(record.value, type=Progress)
+                self._records[progress.batch] = progress
+            for old in sorted(self._records)[:-LOOK_BACK]:
+                del self._records[old]
+            if time.monotonic() > deadline and batch not in self._records:
+                raise RuntimeError(
+                    f"No progress of batch {batch} on topic {self._partition.topic}: was the topic deleted? "
+                    "Remove the source's checkpoint to start it anew."
+                )
+        return self._records[batch]
+
+    def newest(self) -> Progress | None:
+        """The newest record there is, without waiting."""
+        for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):
+            progress = msgspec.msgpack.decode(record.value, type=Progress)
+            self._records[progress.batch] = progress
+        return self._records[max(self._records)] if self._records else None
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+_readers: dict[tuple[str, str], ProgressReader] = {}
+
+
+def reader(bootstrap_servers: str, topic: str) -> ProgressReader:
+    """This process's reader of a topic."""
+    key = (bootstrap_servers, topic)
+    if key not in _readers:
+        _readers[key] = ProgressReader(*key)
+    return _readers[key]

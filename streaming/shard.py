@@ -1,0 +1,360 @@
+"""A shard: all state of one hash range of groups, and what one batch makes of it. No Spark in here.
+
+`apply` is a pure step: the state before, the reports of all map tasks, and out come result blocks, meters,
+dead letters and the progress that the next batch's tasks start from. Running it again with the same input
+gives the same output, which is what makes a replayed batch harmless.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from optimizer.plan import Plan
+from streaming import shuffle
+from streaming.aggregates import aggregate_of
+from streaming.lanes import EARLIEST, LATEST, Member, Timeline
+from streaming.results import GroupKey, ResultBlock
+from streaming.shuffle import TaskReport
+from streaming.slices import Columns, LaneSlices
+from streaming.sources import SourceSpec
+from streaming.watermark import Watermark
+
+END_OF_DATA = b"end"  # in place of a plan: no more events will come, close every window
+PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent per batch
+
+
+class StaleTask(RuntimeError):
+    """A task worked from other knowledge than the shard holds: the batch must be run again."""
+
+
+class ShardMeta(msgspec.Struct, array_like=True):
+    """What a shard remembers beside its slices and groups."""
+
+    batch: int
+    timeline: Timeline
+    watermark: Watermark
+    whole_from: int = EARLIEST  # windows that start earlier may miss events from before the job's start
+
+
+class GroupIndex:
+    """Numbers for the groups of one group-by, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.keys: list[GroupKey] = []
+        self._numbers: dict[GroupKey, int] = {}
+
+    def numbers(self, keys: Sequence[GroupKey]) -> np.ndarray:
+        return np.array([self.number(key) for key in keys], np.int64)
+
+    def number(self, key: GroupKey) -> int:
+        number = self._numbers.setdefault(key, len(self.keys))
+        if number == len(self.keys):
+            self.keys.append(key)
+        return number
+
+
+@dataclass
+class Outcome:
+    """What a batch changed and what it has to say."""
+
+    blocks: list[ResultBlock] = field(default_factory=list)
+    dead_letters: list[shuffle.DeadLetter] = field(default_factory=list)
+    meter: dict[str, object] = field(default_factory=dict)
+    touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start) to be stored
+    evicted: set[tuple[str, int]] = field(default_factory=set)
+
+
+class Shard:
+    def __init__(self, number: int, source: SourceSpec, meta: ShardMeta) -> None:
+        self.number = number
+        self.source = source
+        self.meta = meta
+        self.groups: dict[tuple[str, ...], GroupIndex] = {}
+        self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes}
+
+    def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
+        return self.groups.setdefault(group_by, GroupIndex())
+
+    def restore(self, stored: Iterable[tuple[str, int, bytes]]) -> None:
+        """Take stored slices back (after the groups); kernels are built from the closed ones."""
+        for lane, start, data in sorted(stored):
+            slices = self.lanes[lane]
+            width = len(self._group_index(slices).keys)
+            slices.open_slice(start, width).merge_bytes(data, width)
+        for slices in self.lanes.values():
+            slices.close_until(self.meta.watermark.value, len(self._group_index(slices).keys))
+
+    def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
+        began = time.perf_counter()
+        outcome = Outcome()
+        before = self.meta.watermark.value
+        self._verify(reports)
+        self._observe(reports)
+        partials, late = self._merge(reports, outcome)
+        ended = self._adopt(reports)
+        now = LATEST if ended else self.meta.watermark.advance()
+        kernel_began = time.perf_counter()
+        steps = {lane: slices.steps for lane, slices in self.lanes.items()}
+        self._answer_finals(before, now, batch, outcome)
+        if not ended:
+            self._answer_provisionals(now, batch, outcome)
+        kernel_seconds = time.perf_counter() - kernel_began
+        self._evict(now, outcome)
+        self.meta.batch = batch
+        self.meta.watermark.value = now
+        outcome.meter = self._meter(reports, outcome, partials, late, steps) | {
+            "kernel_seconds": kernel_seconds,
+            "shard_seconds": time.perf_counter() - began,
+        }
+        return outcome
+
+    # --- taking in ------------------------------------------------------------------------------------
+
+    def _verify(self, reports: list[TaskReport]) -> None:
+        for report in reports:
+            if report.version != self.meta.timeline.version:
+                raise StaleTask(
+                    f"A task cut events by plan {report.version}, but plan {self.meta.timeline.version} is in force."
+                )
+            for partition, seen in report.partitions.items():
+                known = self.meta.watermark.previous(partition)
+                if seen.previous != known:
+                    raise StaleTask(
+                        f"A task judged lateness of partition {partition} by {seen.previous}, not by {known}."
+                    )
+
+    def _observe(self, reports: list[TaskReport]) -> None:
+        watermark = self.meta.watermark
+        watermark.clock = max([watermark.clock, *(r.clock for r in reports if r.clock is not None)])
+        for report in reports:
+            for partition, seen in report.partitions.items():
+                if partition in watermark.awaited and self.meta.whole_from != EARLIEST:
+                    self.meta.whole_from = max(self.meta.whole_from, seen.first + watermark.lateness)
+                if seen.events:
+                    watermark.observe(partition, seen.greatest)
+
+    def _merge(self, reports: list[TaskReport], outcome: Outcome) -> tuple[dict[str, int], int]:
+        """Fold all partials in. A slice that is already closed can only be met after an idle partition."""
+        counts: dict[str, int] = {}
+        late = 0
+        for report in reports:
+            for packed in report.partials:
+                partials = shuffle.unpack(packed)
+                slices = self.lanes[partials.lane]
+                groups = self._group_index(slices)
+                numbers = groups.numbers(partials.keys)
+                fresh = partials.start >= _closed_until(slices, self.meta.watermark.value)
+                late += int(partials.events[~fresh].sum())
+                kept = partials if fresh.all() else partials.of_rows(fresh)
+                starts = slices.merge(kept, numbers, len(groups.keys))
+                counts[partials.lane] = counts.get(partials.lane, 0) + len(kept.start)
+                outcome.touched.update((partials.lane, start) for start in starts)
+            outcome.dead_letters += report.dead_letters
+        return counts, late
+
+    def _adopt(self, reports: list[TaskReport]) -> bool:
+        """Adopt the newest plan from an instant after all that was seen; True at the end of the data."""
+        messages = [report.plan for report in reports if report.plan is not None]
+        if END_OF_DATA in messages:
+            return True
+        plans = [Plan.from_json(msgspec.json.decode(message)["plan"]) for message in messages]
+        plans = [plan for plan in plans if plan.version > self.meta.timeline.version]
+        if plans:
+            newest = max(plans, key=lambda plan: plan.version)
+            seen = self.meta.watermark.greatest
+            instant = EARLIEST if seen is None else max(seen, self.meta.watermark.value) + 1
+            base = Timeline() if seen is None else self.meta.timeline
+            self.redefine(base.adopt(newest, instant, self.meta.watermark.value))
+        return False
+
+    def redefine(self, timeline: Timeline) -> None:
+        self.meta.timeline = timeline
+        lanes = {}
+        for lane in timeline.lanes:
+            lanes[lane.id] = self.lanes.get(lane.id) or LaneSlices(lane)
+            lanes[lane.id].redefine(lane)
+        self.lanes = lanes
+
+    # --- answering ------------------------------------------------------------------------------------
+
+    def _answer_finals(self, before: int, now: int, batch: int, outcome: Outcome) -> None:
+        """Every window that ends in `(before, now]` and holds an event, once, with its final value."""
+        single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
+        spanning: list[tuple[int, Member]] = []
+        for member in self.meta.timeline.members:
+            for end in self._ends(member, before, now):
+                pieces = member.pieces(end - member.range, end)
+                if len(pieces) == 1:
+                    single[pieces[0][0]].append((end, member))
+                else:
+                    spanning.append((end, member))
+        for lane, due in single.items():
+            slices = self.lanes[lane]
+            width = len(self._group_index(slices).keys)
+            began = time.perf_counter()
+            for end, member in sorted(due, key=lambda item: item[0]):
+                slices.close_until(end, width)
+                columns = slices.answer(member.query, end - member.range, width)
+                self._emit(member, end, columns, batch, True, outcome)
+            slices.close_until(now, width)
+            slices.seconds = time.perf_counter() - began
+        for end, member in spanning:
+            self._emit(member, end, self._spanning(member, end), batch, True, outcome)
+
+    def _answer_provisionals(self, watermark: int, batch: int, outcome: Outcome) -> None:
+        """Windows that moved in this batch and are not final yet, up to the one in progress."""
+        greatest = self.meta.watermark.greatest
+        if not outcome.touched or greatest is None:
+            return
+        since = max(watermark, min(start for _, start in outcome.touched))
+        for member in self.meta.timeline.members:
+            until = member.window.first_end_after(greatest)
+            since_kept = max(since, until - PROVISIONAL_WINDOWS * member.slide)
+            for end in self._ends(member, since_kept, until):
+                pieces = member.pieces(end - member.range, end)
+                if len(pieces) > 1:
+                    columns = self._spanning(member, end)
+                else:
+                    slices = self.lanes[pieces[0][0]]
+                    width = len(self._group_index(slices).keys)
+                    columns = slices.peek(member.query, end - member.range, end, width)
+                self._emit(member, end, columns, batch, False, outcome)
+
+    def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
+        """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
+        starts = np.array(
+            sorted({s for segment in member.segments for s in self.lanes[segment.lane].starts()}), np.int64
+        )
+        if not len(starts):
+            return
+        window = member.window
+        end = window.first_end_after(max(after, int(starts[0])))
+        while end <= until:
+            at = int(np.searchsorted(starts, end - window.range))
+            if at == len(starts):
+                return
+            if starts[at] >= end:  # nothing in this window: go on to the first that holds the next slice
+                end = window.first_end_after(int(starts[at]))
+                continue
+            if self._is_whole(member, end):
+                yield end
+            end += window.slide
+
+    def _is_whole(self, member: Member, end: int) -> bool:
+        start = end - member.range
+        if start < self.meta.whole_from:
+            return False
+        pieces = member.pieces(start, end)
+        if not pieces or pieces[0][1] != start:
+            return False
+        first, last = self.lanes[pieces[0][0]].lane, self.lanes[pieces[-1][0]].lane
+        return first.is_edge(start) and last.is_edge(end)
+
+    def _spanning(self, member: Member, end: int) -> Columns:
+        pieces = member.pieces(end - member.range, end)
+        slices = [self.lanes[lane] for lane, _, _ in pieces]
+        width = len(self._group_index(slices[0]).keys)
+        columns = Columns.empty(slices[0].family, width)
+        for part, (_, low, high) in zip(slices, pieces, strict=True):
+            columns = columns.combined(part.between(low, high, width), part.family)
+        return columns
+
+    def _emit(
+        self, member: Member, end: int, columns: Columns, batch: int, final: bool, outcome: Outcome
+    ) -> None:
+        present = np.flatnonzero(columns.events > 0)
+        if not len(present):
+            return
+        keys = self._group_index(self.lanes[member.segments[-1].lane]).keys
+        aggregate = aggregate_of(member.aggregate, member.field)
+        answers = aggregate.lower(columns.events[present], columns.values[present], columns.x[present])
+        outcome.blocks.append(
+            ResultBlock(
+                source=self.source.id,
+                query=member.query,
+                plan=self.meta.timeline.version,
+                start=end - member.range,
+                end=end,
+                shard=self.number,
+                batch=batch,
+                final=final,
+                groups=[keys[number] for number in present.tolist()],
+                values=answers.astype(np.float64).tobytes(),
+                counts=columns.events[present].astype(np.int64).tobytes(),
+            )
+        )
+
+    # --- letting go and telling -----------------------------------------------------------------------
+
+    def _evict(self, watermark: int, outcome: Outcome) -> None:
+        timeline = self.meta.timeline
+        for lane, horizon in timeline.horizons(watermark):
+            outcome.evicted.update((lane, start) for start in self.lanes[lane].evict_before(horizon))
+        pruned = timeline.pruned(watermark)
+        gone = {lane.id for lane in timeline.lanes} - {lane.id for lane in pruned.lanes}
+        for lane in gone:
+            outcome.evicted.update((lane, start) for start in self.lanes[lane].starts())
+        self.redefine(pruned)
+        outcome.touched -= outcome.evicted
+
+    def _meter(
+        self,
+        reports: list[TaskReport],
+        outcome: Outcome,
+        partials: dict[str, int],
+        late: int,
+        steps: dict[str, int],
+    ) -> dict[str, object]:
+        seen = [partition for report in reports for partition in report.partitions.values()]
+        by_query = {member.query: member.segments[-1].lane for member in self.meta.timeline.members}
+        produced: dict[str, int] = {}
+        for block in outcome.blocks:
+            produced[by_query[block.query]] = produced.get(by_query[block.query], 0) + len(block.groups)
+        trees = {
+            slices.lane.tree: {
+                "partials": partials.get(lane, 0),
+                "kernel_steps": max(0, slices.steps - steps.get(lane, 0)),
+                "seconds": slices.seconds,
+                "groups": len(self._group_index(slices).keys),
+                "slices": len(slices.closed.starts) + len(slices.open),
+                "results": produced.get(lane, 0),
+            }
+            for lane, slices in self.lanes.items()
+            if slices.lane.until == LATEST
+        }
+        watermark = self.meta.watermark
+        return {
+            "source": self.source.id,
+            "shard": self.number,
+            "batch": self.meta.batch,
+            "plan": self.meta.timeline.version,
+            "watermark": None if watermark.value in (EARLIEST, LATEST) else watermark.value,
+            "max_event_time": watermark.greatest,
+            "events": sum(part.events + part.malformed + part.late for part in seen),
+            "malformed": sum(part.malformed for part in seen),
+            "late": sum(part.late for part in seen),
+            "late_after_idle": late,
+            "map_seconds": sum(report.seconds for report in reports),
+            "partials": sum(partials.values()),
+            "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
+            "results": sum(produced.values()),
+            "groups": sum(len(index.keys) for index in self.groups.values()),
+            "trees": trees,
+        }
+
+    def _group_index(self, slices: LaneSlices) -> GroupIndex:
+        return self.group_index(slices.lane.signature.group_by)
+
+
+def _closed_until(slices: LaneSlices, watermark: int) -> int:
+    """Slices that start before this are closed: the start of the slice the watermark stands in."""
+    if watermark < slices.lane.since or watermark == EARLIEST:
+        return EARLIEST
+    if watermark >= slices.lane.until:
+        return slices.lane.until
+    return int(slices.lane.slice_starts(np.array([watermark], np.int64))[0])
+
+

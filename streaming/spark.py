@@ -1,0 +1,341 @@
+"""Spark wiring: the one module that knows sessions, streaming queries and Spark's state store.
+
+One streaming query per source: its topic, the plans topic and a heartbeat are unioned, reduced to reports
+per (task, shard), and each shard's state lives under one key of `transformWithState`.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+from kafka import KafkaConsumer, TopicPartition
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle, StreamingQuery
+
+from streaming import results, shuffle, task
+from streaming.lanes import EARLIEST, LATEST, Timeline
+from streaming.progress import Progress
+from streaming.shard import Outcome, Shard, ShardMeta
+from streaming.sources import SourceSpec
+from streaming.task import TaskSetup
+from streaming.topics import Topics
+from streaming.watermark import Watermark
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
+MAX_PER_BATCH = 500_000
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Everything a source's streaming query needs to start."""
+
+    source: SourceSpec
+    timeline: Timeline  # the first plan, in force since ever
+    bootstrap_servers: str  # of Millrace's own topics
+    topics: Topics
+    checkpoint: str
+    plans_offset: int  # plans from here on are adopted while the query runs
+    max_per_batch: int = MAX_PER_BATCH
+    start_back: int = START_BACK
+
+
+def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> SparkSession:
+    """A session with the settings that mattered when measured; docs/streaming.md has the reasons."""
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "NUMBA_CACHE_DIR": str(var_dir / "numba"),
+        # One thread per task: numpy and Arrow pools would only fight with the other tasks.
+        "OMP_NUM_THREADS": "1",
+        "ARROW_NUM_THREADS": "1",
+    }
+    os.environ.update(environment, PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
+    jars = ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar")))
+    bare = os.pathsep.join(str(jar) for jar in sorted((jars_dir / "bare").glob("*.jar")))
+    log4j = PROJECT_DIR / "streaming" / "log4j2.properties"
+    settings = {
+        "spark.jars": jars,
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile=file:{log4j}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.scheduler.mode": "FAIR",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.streaming.minBatchesToRetain": "20",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+        "spark.sql.streaming.metricsEnabled": "false",
+        **{f"spark.executorEnv.{name}": value for name, value in environment.items()},
+    }
+    if master.startswith("local"):
+        # Local checkpoints: commit without the helper processes that Hadoop's file system forks.
+        settings |= {
+            "spark.driver.extraClassPath": bare,
+            "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+            "spark.sql.streaming.checkpointFileManagerClass": (
+                "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+            ),
+            "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+        }
+    builder = SparkSession.builder.master(master).appName("millrace")
+    for name, value in {**settings, **overrides}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
+    return spark
+
+
+def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
+    """Start a source's streaming query from its checkpoint, or from the past that is still in Kafka."""
+    shards = _shard_labels(spark, launch.checkpoint)
+    offsets, awaited, whole = _starting_offsets(launch)
+    setup = TaskSetup(
+        launch.source,
+        launch.timeline,
+        launch.bootstrap_servers,
+        launch.topics.progress(launch.source.id),
+        len(shards),
+    )
+    first = ShardMeta(
+        batch=-1,
+        timeline=launch.timeline,
+        watermark=Watermark(launch.source.allowed_lateness, awaited),
+        whole_from=EARLIEST if whole else EARLIEST + 1,
+    )
+    reports = (
+        _input(spark, launch, offsets)
+        .coalesce(spark.sparkContext.defaultParallelism)
+        .mapInArrow(_map_function(setup, shards), "shard int, report binary")
+    )
+    output = reports.groupBy("shard").transformWithStateInPandas(
+        statefulProcessor=ShardProcessor(launch, first, shards),
+        outputStructType="topic string, key binary, value binary",
+        outputMode="append",
+        timeMode="None",
+    )
+    return (
+        output.writeStream.format("kafka")
+        .queryName(launch.source.id)
+        .option("kafka.bootstrap.servers", launch.bootstrap_servers)
+        .option("kafka.linger.ms", "0")
+        .option("kafka.acks", "all")
+        .option("kafka.max.request.size", str(16 << 20))
+        .option("checkpointLocation", launch.checkpoint)
+        .outputMode("append")
+        .trigger(processingTime="0 seconds")
+        .start()
+    )
+
+
+def _shard_labels(spark: SparkSession, checkpoint: str) -> list[int]:
+    """One label per shuffle partition, chosen so that each lands in its own.
+
+    The number is fixed when a checkpoint is made: state does not move between shards.
+    """
+    path = Path(checkpoint) / "millrace-shards.json"
+    if path.exists():
+        return list(json.loads(path.read_text()))
+    count = spark.sparkContext.defaultParallelism
+    rows = (
+        spark.range(64 * count)
+        .select(F.col("id").cast("int"), F.expr(f"pmod(hash(cast(id as int)), {count})").alias("partition"))
+        .collect()
+    )
+    labels: dict[int, int] = {}
+    for label, partition in rows:
+        labels.setdefault(partition, label)
+    chosen = [labels[partition] for partition in sorted(labels)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(chosen))
+    return chosen
+
+
+def _starting_offsets(launch: Launch) -> tuple[str, list[int], bool]:
+    """Offsets to start from as Spark wants them, the partitions that hold messages, and whether it is all."""
+    consumer = KafkaConsumer(bootstrap_servers=launch.source.bootstrap_servers)
+    try:
+        numbers = consumer.partitions_for_topic(launch.source.topic) or set()
+        partitions = [TopicPartition(launch.source.topic, number) for number in sorted(numbers)]
+        first = consumer.beginning_offsets(partitions)
+        end = consumer.end_offsets(partitions)
+    finally:
+        consumer.close()
+    if not partitions:
+        raise RuntimeError(f"No topic “{launch.source.topic}” on {launch.source.bootstrap_servers}.")
+    share = launch.start_back // len(partitions)
+    starts = {part: max(first[part], end[part] - share) for part in partitions}
+    offsets = {launch.source.topic: {str(part.partition): starts[part] for part in partitions}}
+    awaited = [part.partition for part in partitions if end[part] > starts[part]]
+    return json.dumps(offsets), awaited, all(starts[part] == first[part] for part in partitions)
+
+
+def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
+    events = (
+        _kafka(spark, launch.source.bootstrap_servers, launch.source.topic)
+        .option("startingOffsets", offsets)
+        .option("maxOffsetsPerTrigger", launch.max_per_batch)
+        .load()
+        .select(
+            F.lit(task.EVENT).alias("kind"),
+            "partition",
+            "offset",
+            F.expr("unix_millis(timestamp)").alias("timestamp"),
+            "value",
+        )
+    )
+    plans = (
+        _kafka(spark, launch.bootstrap_servers, launch.topics.plans)
+        .option("startingOffsets", json.dumps({launch.topics.plans: {"0": launch.plans_offset}}))
+        .load()
+        .filter(F.col("key").cast("string") == launch.source.id)
+        .filter(F.col("value").isNotNull())
+        .select(
+            F.lit(task.PLAN).alias("kind"),
+            "partition",
+            "offset",
+            F.expr("unix_millis(timestamp)").alias("timestamp"),
+            "value",
+        )
+    )
+    heartbeat = (
+        spark.readStream.format("rate")
+        .option("rowsPerSecond", 1)
+        .option("numPartitions", 1)
+        .load()
+        .select(
+            F.lit(task.HEARTBEAT).alias("kind"),
+            F.lit(-1).alias("partition"),
+            F.col("value").alias("offset"),
+            F.expr("unix_millis(timestamp)").alias("timestamp"),
+            F.lit(None).cast("binary").alias("value"),
+        )
+    )
+    return events.unionByName(plans).unionByName(heartbeat)
+
+
+def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap_servers)
+        .option("subscribe", topic)
+        .option("failOnDataLoss", "false")
+        .option("kafka.max.poll.records", "20000")
+        .option("kafka.fetch.max.wait.ms", "5")
+        .option("kafka.max.partition.fetch.bytes", str(4 << 20))
+    )
+
+
+def _map_function(setup: TaskSetup, labels: list[int]) -> Any:
+    def map_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reports = task.run(setup, _batch_id(), batches)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(labels, pa.int32()), pa.array(reports, pa.binary())], names=["shard", "report"]
+        )
+
+    return map_task
+
+
+def _batch_id() -> int:
+    """The micro-batch that the current task belongs to; a replayed batch has the same."""
+    context = TaskContext.get()
+    batch = context.getLocalProperty("streaming.sql.batchId") if context else None
+    if batch is None:
+        raise RuntimeError("This task does not belong to a streaming query.")
+    return int(batch)
+
+
+# Shards that this worker process has in memory, by checkpoint and shard: derived state, rebuilt when stale.
+_cache: dict[tuple[str, int], Shard] = {}
+
+
+class ShardProcessor(StatefulProcessor):
+    """Keeps a shard in Spark's state store: slices, groups and one small record, all as bytes."""
+
+    def __init__(self, launch: Launch, first: ShardMeta, labels: list[int]) -> None:
+        self._launch = launch
+        self._first = msgspec.msgpack.encode(first)
+        self._labels = labels
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._meta = handle.getValueState("meta", "data binary")
+        self._slices = handle.getMapState("slices", "lane string, start long", "data binary")
+        self._groups = handle.getMapState("groups", "group_by string, first long", "keys binary")
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
+        began = time.perf_counter()
+        reports = [shuffle.decode(bytes(report)) for frame in rows for report in frame["report"]]
+        number = self._labels.index(key[0])
+        shard = self._load(number)
+        groups_before = {group_by: len(index.keys) for group_by, index in shard.groups.items()}
+        outcome = shard.apply(reports, _batch_id())
+        self._store(shard, outcome, groups_before)
+        outcome.meter["clock"] = int(time.time() * 1000)
+        outcome.meter["shard_seconds"] = time.perf_counter() - began
+        yield self._messages(shard, outcome)
+        _cache[self._launch.checkpoint, number] = shard
+
+    def close(self) -> None:
+        pass
+
+    def _load(self, number: int) -> Shard:
+        """The shard as of the last committed batch: from memory if this worker has it, else from the store.
+
+        It is taken out of the cache while it is worked on, so that a failed task leaves nothing half done.
+        """
+        stored = self._meta.get()[0] if self._meta.exists() else self._first
+        meta = msgspec.msgpack.decode(bytes(stored), type=ShardMeta)
+        cached = _cache.pop((self._launch.checkpoint, number), None)
+        if cached is not None and cached.meta.batch == meta.batch:
+            return cached
+        shard = Shard(number, self._launch.source, meta)
+        for (group_by, _), (keys,) in sorted(self._groups.iterator()):
+            index = shard.group_index(tuple(json.loads(group_by)))
+            index.numbers([tuple(group) for group in msgspec.msgpack.decode(bytes(keys))])
+        shard.restore((lane, int(start), bytes(data)) for (lane, start), (data,) in self._slices.iterator())
+        return shard
+
+    def _store(self, shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> None:
+        for lane, start in outcome.touched:
+            self._slices.updateValue((lane, start), (shard.lanes[lane].slice_bytes(start),))
+        for lane, start in outcome.evicted:
+            self._slices.removeKey((lane, start))
+        for group_by, index in shard.groups.items():
+            first = groups_before.get(group_by, 0)
+            if len(index.keys) > first:
+                keys = msgspec.msgpack.encode(index.keys[first:])
+                self._groups.updateValue((json.dumps(group_by), first), (keys,))
+        self._meta.update((msgspec.msgpack.encode(shard.meta),))
+
+    def _messages(self, shard: Shard, outcome: Outcome) -> pd.DataFrame:
+        topics, source = self._launch.topics, self._launch.source.id.encode()
+        messages = [(topics.results, block.key, results.encode(block)) for block in outcome.blocks]
+        messages.append((topics.meters, source, msgspec.json.encode(outcome.meter)))
+        for letter in outcome.dead_letters:
+            messages.append((topics.dead_letters, source, msgspec.json.encode(letter)))
+        if shard.number == 0:
+            progress = Progress(
+                shard.meta.batch,
+                shard.meta.timeline,
+                {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
+                shard.meta.watermark.value,
+                ended=shard.meta.watermark.value == LATEST,
+            )
+            topic = topics.progress(self._launch.source.id)
+            messages.append((topic, source, msgspec.msgpack.encode(progress)))
+        return pd.DataFrame(messages, columns=["topic", "key", "value"])

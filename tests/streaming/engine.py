@@ -1,0 +1,173 @@
+"""The engine without Spark: map tasks and shards called by hand, and the brute-force answer beside them."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from optimizer.plan import Plan, Tree
+from optimizer.queries import Query
+from streaming import shuffle, task
+from streaming.lanes import EARLIEST, Timeline
+from streaming.results import ResultBlock
+from streaming.shard import END_OF_DATA, Shard, ShardMeta
+from streaming.sources import SourceSpec
+from streaming.task import TaskSetup
+from streaming.watermark import Watermark
+
+Event = dict[str, Any]
+KERNEL_OF = {"count": "slickdeque_inv", "sum": "slickdeque_inv", "mean": "slickdeque_inv"}
+SOURCE = SourceSpec(
+    id="s",
+    bootstrap_servers="",
+    topic="t",
+    schema=(("ts", "integer"), ("device", "text"), ("temp", "number")),
+    event_time="ts",
+    allowed_lateness=1_000,
+)
+
+
+def plan_of(trees: list[list[Query]], version: int = 1, kernel: str | None = None) -> Plan:
+    """A plan with exactly these trees."""
+    return Plan(
+        "s",
+        version,
+        "by hand",
+        tuple(
+            Tree(
+                str(number),
+                tuple(queries),
+                kernel or KERNEL_OF.get(queries[0].aggregate, "slickdeque_noninv"),
+                edge_rate=1.0,
+                omega=1.0,
+                cost=1.0,
+            )
+            for number, queries in enumerate(trees, 1)
+        ),
+    )
+
+
+@dataclass
+class Engine:
+    """One source with several shards; `batch` does what one Spark micro-batch does."""
+
+    plan: Plan
+    shards: int = 2
+    source: SourceSpec = SOURCE
+    blocks: list[ResultBlock] = field(default_factory=list)
+    dead_letters: list[shuffle.DeadLetter] = field(default_factory=list)
+    meters: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.timeline = Timeline().adopt(self.plan, EARLIEST)
+        self.greatest: dict[int, int] = {}
+        self.batch_number = -1
+        self.workers = [self._new_shard(number) for number in range(self.shards)]
+        self.stored: list[dict[tuple[str, int], bytes]] = [{} for _ in range(self.shards)]
+
+    def _new_shard(self, number: int) -> Shard:
+        meta = ShardMeta(-1, self.timeline, Watermark(self.source.allowed_lateness, []))
+        return Shard(number, self.source, meta)
+
+    def batch(
+        self,
+        events: dict[int, list[Event | bytes]] | None = None,
+        *,
+        clock: int | None = None,
+        plan: Plan | None = None,
+        end: bool = False,
+    ) -> None:
+        self.batch_number += 1
+        reports = [self._run_task(partition, items) for partition, items in (events or {}).items()]
+        control = self._run_control(clock, plan, end)
+        for number, shard in enumerate(self.workers):
+            told = [shuffle.decode(report[number]) for report in [*reports, control]]
+            outcome = shard.apply(told, self.batch_number)
+            for key in outcome.touched:
+                self.stored[number][key] = shard.lanes[key[0]].slice_bytes(key[1])
+            for key in outcome.evicted:
+                self.stored[number].pop(key, None)
+            self.blocks += outcome.blocks
+            self.dead_letters += outcome.dead_letters
+            self.meters.append(outcome.meter)
+        first = self.workers[0].meta
+        self.timeline = first.timeline
+        self.greatest = {number: part.greatest for number, part in first.watermark.partitions.items()}
+
+    def restart(self) -> None:
+        """Lose everything but what the state store holds."""
+        for number, shard in enumerate(self.workers):
+            meta = msgspec.msgpack.decode(msgspec.msgpack.encode(shard.meta), type=ShardMeta)
+            fresh = Shard(number, self.source, meta)
+            for group_by, index in shard.groups.items():
+                fresh.group_index(group_by).numbers(index.keys)
+            fresh.restore((lane, start, data) for (lane, start), data in self.stored[number].items())
+            self.workers[number] = fresh
+
+    def _run_task(self, partition: int, items: list[Event | bytes]) -> list[bytes]:
+        values = [item if isinstance(item, bytes) else msgspec.json.encode(item) for item in items]
+        return self._run([(task.EVENT, partition, row, 0, value) for row, value in enumerate(values)])
+
+    def _run_control(self, clock: int | None, plan: Plan | None, end: bool) -> list[bytes]:
+        rows: list[tuple[int, int, int, int, bytes | None]] = []
+        if clock is not None:
+            rows.append((task.HEARTBEAT, -1, 0, clock, None))
+        if plan is not None:
+            rows.append((task.PLAN, 0, 0, 0, msgspec.json.encode({"plan": plan.to_json()})))
+        if end:
+            rows.append((task.PLAN, 0, 0, 0, END_OF_DATA))
+        return self._run(rows)
+
+    def _run(self, rows: list[tuple[int, int, int, int, bytes | None]]) -> list[bytes]:
+        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.binary())
+        columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
+        batch = pa.RecordBatch.from_arrays(
+            [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)],
+            names=list(task.INPUT_COLUMNS),
+        )
+        setup = TaskSetup(self.source, self.timeline, "", "", self.shards)
+        return task.work(setup, self.timeline, self.greatest, [batch])
+
+    def finals(self) -> dict[tuple[str, int, tuple[Any, ...]], tuple[float | None, int]]:
+        """(query, window end, group) → (value, count); two different finals for one are an error."""
+        answers: dict[tuple[str, int, tuple[Any, ...]], tuple[float | None, int]] = {}
+        for block in self.blocks:
+            if block.final:
+                for group, value, count in block.rows():
+                    key = (block.query, block.end, group)
+                    assert key not in answers, f"{key} was answered twice"
+                    answers[key] = (value, count)
+        return answers
+
+
+def brute_force(
+    queries: list[Query], events: list[Event]
+) -> dict[tuple[str, int, tuple[Any, ...]], tuple[float | None, int]]:
+    """Every event in every window that contains it, by the definition of a window."""
+    answers = {}
+    for query in queries:
+        held: dict[tuple[int, tuple[Any, ...]], list[Event]] = defaultdict(list)
+        window = query.window
+        for event in events:
+            start = (event["ts"] - window.offset) // window.slide * window.slide + window.offset
+            while start + window.range > event["ts"]:
+                group = tuple(event.get(name) for name in query.group_by)
+                held[start + window.range, group].append(event)
+                start -= window.slide
+        for (end, group), inside in held.items():
+            answers[query.id, end, group] = (_value(query, inside), len(inside))
+    return answers
+
+
+def _value(query: Query, inside: list[Event]) -> float | None:
+    if query.aggregate == "count" and query.field is None:
+        return float(len(inside))
+    values = np.array([e[query.field] for e in inside if e.get(query.field or "") is not None], float)
+    if query.aggregate == "count":
+        return float(len(values))
+    if not len(values):
+        return None
+    return float({"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max}[query.aggregate](values))

@@ -1,0 +1,94 @@
+"""Every event is in exactly its windows: map tasks and shards against the definition, on random streams."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optimizer.queries import Query
+from optimizer.windows import Window
+
+from tests.streaming.engine import Engine, brute_force, plan_of
+
+AGGREGATES = ("count", "sum", "mean", "min", "max")
+FAMILY = {"count": "additive", "sum": "additive", "mean": "additive"}
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> Window:
+    slide = draw(st.integers(1, 12)) * 500
+    return Window(draw(st.integers(slide // 100, 60)) * 100 if draw(st.booleans()) else slide * draw(st.integers(1, 5)), slide)
+
+
+@st.composite
+def queries(draw: st.DrawFn, prefix: str = "q") -> list[Query]:
+    chosen = []
+    for number in range(draw(st.integers(1, 5))):
+        window = draw(windows())
+        aggregate = draw(st.sampled_from(AGGREGATES))
+        group_by = draw(st.sampled_from([(), ("device",)]))
+        chosen.append(Query(f"{prefix}{number}", "q", aggregate, "temp", window, group_by))
+    return chosen
+
+
+def trees_of(chosen: list[Query]) -> list[list[Query]]:
+    """Share as much as may be shared."""
+    trees: dict[Any, list[Query]] = {}
+    for query in chosen:
+        trees.setdefault((FAMILY.get(query.aggregate, query.aggregate), query.group_by), []).append(query)
+    return list(trees.values())
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[list[dict[str, Any]]]:
+    """Batches of events, out of order within the lateness of one second; values exact in binary."""
+    batches, clock = [], draw(st.integers(-5_000, 50_000))
+    for _ in range(draw(st.integers(1, 5))):
+        batch = []
+        for _ in range(draw(st.integers(0, 25))):
+            clock += draw(st.integers(0, 1_500))
+            temp = draw(st.one_of(st.none(), st.integers(-400, 400).map(lambda v: v / 4)))
+            event = {"ts": clock - draw(st.integers(0, 1_000)), "temp": temp}
+            device = draw(st.sampled_from(["a", "b", "c", None]))
+            batch.append(event | ({"device": device} if device else {}))
+        batches.append(batch)
+    return batches
+
+
+def run(engine: Engine, batches: list[list[dict[str, Any]]], restart_at: int | None = None) -> Engine:
+    for number, batch in enumerate(batches):
+        if number == restart_at:
+            engine.restart()
+        engine.batch({0: batch[::2], 1: batch[1::2]})
+    engine.batch(end=True)
+    return engine
+
+
+@pytest.mark.parametrize("kernel", [None, "flatfit"])
+@settings(max_examples=60, deadline=None)
+@given(chosen=queries(), batches=streams(), restart_at=st.one_of(st.none(), st.integers(0, 4)))
+def test_every_plan_gives_the_answers_of_the_definition(kernel, chosen, batches, restart_at):
+    engine = run(Engine(plan_of(trees_of(chosen), kernel=kernel)), batches, restart_at)
+    assert engine.finals() == brute_force(chosen, [event for batch in batches for event in batch])
+
+
+@settings(max_examples=60, deadline=None)
+@given(first=queries(), second=queries("r"), batches=streams(), adopt_at=st.integers(0, 4), share=st.booleans())
+def test_a_plan_adopted_on_the_way_changes_no_answer(first, second, batches, adopt_at, share):
+    """Queries that stay keep all their windows; new ones answer every window they claim, rightly."""
+    both = first + second
+    engine = Engine(plan_of(trees_of(first)))
+    changed = plan_of(trees_of(both) if share else [[query] for query in both], version=2)
+    for number, batch in enumerate(batches):
+        plan = changed if number == adopt_at else None
+        engine.batch({0: batch[::2], 1: batch[1::2]}, plan=plan)
+        if number == adopt_at:
+            engine.restart()
+    engine.batch(end=True)
+    expected = brute_force(both, [event for batch in batches for event in batch])
+    answers = engine.finals()
+    kept = {query.id for query in first}
+    assert {k: v for k, v in answers.items() if k[0] in kept} == {
+        k: v for k, v in expected.items() if k[0] in kept
+    }
+    assert all(expected[key] == value for key, value in answers.items())
