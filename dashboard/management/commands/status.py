@@ -48,7 +48,7 @@ class Command(BaseCommand):
             return False
         age = max(0.0, time.time() - status["clock"] / 1000)
         self.stdout.write(f"  The job said “{status['state']}” {age:.1f} s ago.")
-        return status["state"] == "running" and age <= SILENT_AFTER
+        return bool(status["state"] == "running" and age <= SILENT_AFTER)
 
 
 def _line(service: ServiceState) -> str:
