@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from dashboard.live.messages import MeterMessage, TreeMeter
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class TreeWork:
     groups: int = 0
     results: int = 0
 
-    def plus(self, message: Mapping[str, Any]) -> "TreeWork":
+    def plus(self, message: TreeMeter) -> "TreeWork":
         return TreeWork(
             self.partials + message["partials"],
             self.kernel_steps + message["kernel_steps"],
@@ -51,33 +52,30 @@ class Batch:
         return self.map_seconds + self.shard_seconds
 
 
-def add_up(messages: Mapping[int, Mapping[str, Any]]) -> Batch:
+def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
     """The batch that these meter messages, by shard, describe."""
     whole = messages[min(messages)]
-
-    def total(name: str) -> Any:
-        return sum(message[name] for message in messages.values())
-
+    shards = messages.values()
     return Batch(
         number=whole["batch"],
-        clock=max(message["clock"] for message in messages.values()),
-        plan=max(message["plan"] for message in messages.values()),
+        clock=max(shard["clock"] for shard in shards),
+        plan=max(shard["plan"] for shard in shards),
         watermark=whole["watermark"],
         max_event_time=whole["max_event_time"],
         events=whole["events"],
         malformed=whole["malformed"],
         late=whole["late"],
         map_seconds=whole["map_seconds"],
-        shard_seconds=total("shard_seconds"),
-        kernel_seconds=total("kernel_seconds"),
-        partials=total("partials"),
-        kernel_steps=total("kernel_steps"),
-        state_bytes=total("state_bytes"),
-        trees=_trees(message["trees"] for message in messages.values()),
+        shard_seconds=sum(shard["shard_seconds"] for shard in shards),
+        kernel_seconds=sum(shard["kernel_seconds"] for shard in shards),
+        partials=sum(shard["partials"] for shard in shards),
+        kernel_steps=sum(shard["kernel_steps"] for shard in shards),
+        state_bytes=sum(shard["state_bytes"] for shard in shards),
+        trees=_trees(shard["trees"] for shard in shards),
     )
 
 
-def _trees(shards: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, TreeWork]:
+def _trees(shards: Iterable[Mapping[str, TreeMeter]]) -> dict[str, TreeWork]:
     trees: dict[str, TreeWork] = {}
     for shard in shards:
         for tree, work in shard.items():

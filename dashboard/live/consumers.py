@@ -6,135 +6,91 @@ Client messages: `watch` {queries, sources, plan}, `ack` {count}. Server message
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
-from dashboard.live import feed
-from dashboard.live.feed import Message, QueryFeed, WatchedQuery
+from dashboard.live.feed import WatchedQuery
 from dashboard.live.hub import Hub
 from dashboard.live.relay import EVERYONE, ensure_running, query_group, wall_clock
+from dashboard.live.viewer import Viewer
 from dashboard.models import SavedQuery, Source
 
-UNACKNOWLEDGED = 8  # messages in flight; beyond them a viewer is slow and gets coalesced updates
-DEAD_AFTER_SECONDS = 45.0
 RENEW_SECONDS = 6 * 3600.0  # channel groups forget their members after 24 h
-STATE_SECONDS = 2.0
 MAX_WATCHED = 200
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """One browser tab."""
 
-    hub: Hub
+    def __init__(self, start_relay: Callable[[], Hub] = ensure_running) -> None:
+        super().__init__()
+        self._start_relay = start_relay
+        self._viewer: Viewer | None = None
+        self._renewed_at = time.monotonic()
+        self._telling = asyncio.Lock()
 
     async def connect(self) -> None:
         if not self.scope["user"].is_authenticated:
             await self.close()  # before accepting: the handshake is refused
             return
-        self.hub = ensure_running()
-        self._feeds: dict[str, QueryFeed] = {}
-        self._dirty: set[str] = set()
-        self._sources: list[str] = []
-        self._throughput_of: list[str] = []
-        self._throughput_sent: dict[str, int] = {}
-        self._sent = self._acknowledged = 0
-        self._heard_at = self._renewed_at = time.monotonic()
-        self._state_due = 0.0
-        self._told = asyncio.Lock()
+        self._viewer = Viewer(self._start_relay())
         await self.accept()
         await self.channel_layer.group_add(EVERYONE, self.channel_name)
-        await self._tell()
+        await self._tell(self._viewer)
 
     async def disconnect(self, code: int) -> None:
-        if not hasattr(self, "hub"):
-            return
-        for group in self._groups():
-            await self.channel_layer.group_discard(group, self.channel_name)
+        if self._viewer is not None:
+            for group in _groups(self._viewer):
+                await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
-        if not hasattr(self, "hub") or not isinstance(content, dict):
+        if self._viewer is None or not isinstance(content, dict):
             return
-        self._heard_at = time.monotonic()
+        count = content.get("count")
+        self._viewer.heard(count if isinstance(count, int) else 0)
         if content.get("type") == "watch":
-            await self._watch(content)
-        elif content.get("type") == "ack" and isinstance(content.get("count"), int):
-            self._acknowledged = max(self._acknowledged, min(content["count"], self._sent))
-            await self._tell()
+            await self._watch(self._viewer, content)
+        await self._tell(self._viewer)
 
     async def query_changed(self, event: dict[str, Any]) -> None:
-        self._dirty.add(event["query"])
-        await self._tell()
+        if self._viewer is not None:
+            self._viewer.changed(event["query"])
+            await self._tell(self._viewer)
 
     async def clock_tick(self, event: dict[str, Any]) -> None:
-        now = time.monotonic()
-        if now - self._heard_at > DEAD_AFTER_SECONDS:
+        if self._viewer is None:
+            return
+        if self._viewer.dead:
             await self.close()
             return
-        if now - self._renewed_at > RENEW_SECONDS:
-            self._renewed_at = now
-            for group in self._groups():
+        if time.monotonic() - self._renewed_at > RENEW_SECONDS:
+            self._renewed_at = time.monotonic()
+            for group in _groups(self._viewer):
                 await self.channel_layer.group_add(group, self.channel_name)
-        await self._tell()
+        await self._tell(self._viewer)
 
-    async def _watch(self, wanted: dict[str, Any]) -> None:
-        """Replace what this socket watches; each query begins again with a snapshot."""
+    async def _watch(self, viewer: Viewer, wanted: dict[str, Any]) -> None:
         keys, source_keys = _texts(wanted.get("queries")), _texts(wanted.get("sources"))
         queries, sources = await _look_up(keys, source_keys)
-        for key in self._feeds.keys() - queries.keys():
+        for key in viewer.watched - queries.keys():
             await self.channel_layer.group_discard(query_group(key), self.channel_name)
         for key in queries:
             await self.channel_layer.group_add(query_group(key), self.channel_name)
-        self._feeds = {key: QueryFeed(query, self.hub) for key, query in queries.items()}
-        self._dirty = set(queries)
-        implied = [query.source for query in queries.values()]
-        self._sources = list(dict.fromkeys([*sources, *implied]))
-        self._throughput_of = sources if wanted.get("plan") is True else []
-        self._throughput_sent = {}
-        self._state_due = 0.0
-        for key in [*(set(keys) - queries.keys()), *(set(source_keys) - set(sources))]:
-            await self._send({"type": "missing", "key": key})
-        await self._tell()
+        viewer.watch(queries, sources, throughput=wanted.get("plan") is True)
+        for key in sorted({*keys, *source_keys} - {*queries, *sources}):
+            await self.send_json(viewer.numbered({"type": "missing", "key": key}))
 
-    async def _tell(self) -> None:
-        """Send what is new, as long as the viewer keeps up."""
-        async with self._told:
-            for message in self._news():
-                await self._send(message)
+    async def _tell(self, viewer: Viewer) -> None:
+        async with self._telling:
+            for message in viewer.news(wall_clock()):
+                await self.send_json(message)
 
-    def _news(self) -> list[Message]:
-        if self._sent - self._acknowledged >= UNACKNOWLEDGED:
-            return []
-        news: list[Message] = []
-        if time.monotonic() >= self._state_due:
-            self._state_due = time.monotonic() + STATE_SECONDS
-            now = wall_clock()
-            news.append(feed.state_message(self.hub, now))
-            news += [feed.source_message(self.hub, key, now) for key in self._sources]
-            news += self._new_throughput()
-        if self.hub.caught_up:
-            messages = [self._feeds[key].next_message() for key in self._dirty & self._feeds.keys()]
-            news += [message for message in messages if message is not None]
-            self._dirty.clear()
-        return news
 
-    def _new_throughput(self) -> list[Message]:
-        messages = []
-        for key in self._throughput_of:
-            message = feed.throughput_message(self.hub, key)
-            newest = message["points"][-1][0] if message["points"] else 0
-            if newest != self._throughput_sent.get(key):
-                self._throughput_sent[key] = newest
-                messages.append(message)
-        return messages
-
-    async def _send(self, message: Message) -> None:
-        self._sent += 1
-        await self.send_json({**message, "count": self._sent})
-
-    def _groups(self) -> list[str]:
-        return [EVERYONE, *map(query_group, self._feeds)]
+def _groups(viewer: Viewer) -> list[str]:
+    return [EVERYONE, *map(query_group, viewer.watched)]
 
 
 def _texts(value: Any) -> list[str]:

@@ -1,9 +1,9 @@
 """All that this web process knows of the running job, and which queries changed since viewers were told."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from dashboard.live.history import History, query_key
+from dashboard.live.messages import MeterMessage, StatusMessage
 from dashboard.live.meters import Meters, process_meters
 from dashboard.live.state import LiveState
 from streaming.results import ResultBlock
@@ -14,8 +14,8 @@ class Arrivals:
     """What one look at the topics brought, decoded."""
 
     blocks: list[ResultBlock] = field(default_factory=list)
-    meters: list[dict[str, Any]] = field(default_factory=list)
-    status: list[dict[str, Any]] = field(default_factory=list)
+    meters: list[MeterMessage] = field(default_factory=list)
+    status: list[StatusMessage] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.blocks or self.meters or self.status)
@@ -35,10 +35,10 @@ class Hub:
         for block in arrivals.blocks:
             if self.history.add(block):
                 self.changed.add(query_key(block.query))
-        for message in arrivals.meters:
-            self.meters.add(message)
-        for message in arrivals.status:
-            self.state.observe(message)
+        for meter in arrivals.meters:
+            self.meters.add(meter)
+        for status in arrivals.status:
+            self.state.observe(status)
 
     def take_changed(self) -> set[str]:
         changed, self.changed = self.changed, set()

@@ -1,12 +1,12 @@
 """What the job measured: newest batches, rate and capacity per source, and the optimizer's statistics."""
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dashboard.live.batches import Batch, add_up
+from dashboard.live.messages import MeterMessage
 from dashboard.models import PlanVersion
 from optimizer import Statistics
 from optimizer.cost import Calibration
@@ -32,11 +32,11 @@ class SourceMeters:
     """The batches of one source's last 15 minutes, in order of the wall clock."""
 
     def __init__(self) -> None:
-        self._messages: dict[int, dict[int, Mapping[str, Any]]] = {}  # by batch, then shard
+        self._messages: dict[int, dict[int, MeterMessage]] = {}  # by batch, then shard
         self._batches: dict[int, Batch] = {}
         self.last_event_clock: int | None = None
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: MeterMessage) -> None:
         """Take one shard's message in; a repeated batch replaces its first try."""
         number = message["batch"]
         shards = self._messages.setdefault(number, {})
@@ -102,7 +102,7 @@ class Meters:
         self._sources: dict[str, SourceMeters] = {}
         self._lock = Lock()
 
-    def add(self, message: Mapping[str, Any]) -> None:
+    def add(self, message: MeterMessage) -> None:
         with self._lock:
             self._sources.setdefault(message["source"], SourceMeters()).add(message)
 

@@ -12,6 +12,7 @@ import msgspec
 from kafka import KafkaConsumer, TopicPartition
 
 from dashboard.live.hub import Arrivals
+from dashboard.live.messages import MeterMessage, StatusMessage
 from streaming.results import decode
 from streaming.topics import Topics, create_topics
 
@@ -21,6 +22,9 @@ LOOK_BACK_MS = 15 * 60_000
 POLL_MS = 200
 CHECK_EVERY_SECONDS = 3.0
 REQUEST_MS = 4_000
+
+_meter = msgspec.json.Decoder(MeterMessage)
+_status = msgspec.json.Decoder(StatusMessage)
 
 
 class BrokerLost(ConnectionError):
@@ -110,9 +114,9 @@ class Reader:
             if topic == self._topics.results:
                 arrivals.blocks.append(decode(message.value))
             elif topic == self._topics.meters:
-                arrivals.meters.append(msgspec.json.decode(message.value))
+                arrivals.meters.append(_meter.decode(message.value))
             else:
-                arrivals.status.append(msgspec.json.decode(message.value))
+                arrivals.status.append(_status.decode(message.value))
         except (msgspec.DecodeError, TypeError):
             # Someone else's message on our topic must not end the relay of all the others.
             logger.warning("Skipped a message that is not ours: %s, offset %s.", topic, message.offset)

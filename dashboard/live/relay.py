@@ -44,16 +44,22 @@ def wall_clock() -> int:
 class Relay:
     """Reads into a hub, and tells the channel groups once a second what has changed."""
 
-    def __init__(self, hub: Hub, open_reader: Callable[[], Reader]) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        open_reader: Callable[[], Reader],
+        publish: Callable[[], object] = publish_pending,
+    ) -> None:
         self.hub = hub
         self._open_reader = open_reader
+        self._publish = publish
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._read())
             tasks.create_task(self._push())
-            tasks.create_task(self._every(PUBLISH_SECONDS, publish_pending))
+            tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:

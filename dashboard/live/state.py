@@ -1,7 +1,8 @@
 """Whether results can be expected: the job's own word, its silence, and the broker's reachability."""
 
-from collections.abc import Mapping
 from typing import Any
+
+from dashboard.live.messages import StatusMessage
 
 SILENT_AFTER_MS = 6_000
 
@@ -10,11 +11,11 @@ class LiveState:
     """What is known of the job, its sources and the broker. Times are wall-clock milliseconds."""
 
     def __init__(self) -> None:
-        self._status: Mapping[str, Any] | None = None
+        self._status: StatusMessage | None = None
         self._broker_state = "connecting"
         self._broker_since: int | None = None
 
-    def observe(self, status: Mapping[str, Any]) -> None:
+    def observe(self, status: StatusMessage) -> None:
         """Take in a status message; an older one than the newest known changes nothing."""
         if self._status is None or status["clock"] >= self._status["clock"]:
             self._status = status

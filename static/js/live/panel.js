@@ -77,8 +77,8 @@ export class Panel {
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
     this.#showStrip(said);
-    const until = this.#lookAt ?? now;
     this.#showRange(now);
+    const until = this.#lookAt ?? now;
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
     const stale = said?.hatch && !this.query.empty ? Math.min(this.query.newestEnd(), now) : null;
@@ -146,6 +146,7 @@ export class Panel {
   }
 
   #showRange(now) {
+    if (!outOfRange(this.query, now)) this.#lookAt = null; // results go on: so does the panel
     if (this.#lookAt || !outOfRange(this.query, now)) {
       this.middle.hidden = true;
       return;

@@ -1,0 +1,52 @@
+"""The JSON messages of the job, as they are checked on arrival."""
+
+from typing import Literal, TypedDict
+
+
+class TreeMeter(TypedDict):
+    """What one tree did in one shard's part of a batch."""
+
+    partials: int
+    kernel_steps: int
+    seconds: float
+    groups: int
+    results: int
+
+
+class MeterMessage(TypedDict):
+    """What one shard did in one batch; events to map_seconds are the whole batch's, the rest its own."""
+
+    source: str
+    shard: int
+    batch: int
+    clock: int
+    plan: int
+    watermark: int | None
+    max_event_time: int | None
+    events: int
+    malformed: int
+    late: int
+    map_seconds: float
+    shard_seconds: float
+    kernel_seconds: float
+    partials: int
+    kernel_steps: int
+    state_bytes: int
+    trees: dict[str, TreeMeter]
+
+
+class SourceStatus(TypedDict):
+    """How the job is doing with one source."""
+
+    state: Literal["starting", "running", "failing"]
+    since: int
+    error: str | None
+
+
+class StatusMessage(TypedDict):
+    """The job's sign of life."""
+
+    state: Literal["starting", "running", "stopped"]
+    since: int
+    clock: int
+    sources: dict[str, SourceStatus]

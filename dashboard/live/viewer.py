@@ -1,0 +1,85 @@
+"""One viewer: what is watched, what has been told, and how far behind the viewer is.
+
+The viewer acknowledges messages. With too many in flight nothing more is said; what changes meanwhile is
+told in one message later, so that a slow viewer never makes a queue grow.
+"""
+
+import time
+
+from dashboard.live import feed
+from dashboard.live.feed import Message, QueryFeed, WatchedQuery
+from dashboard.live.hub import Hub
+
+UNACKNOWLEDGED = 8  # messages in flight
+STATE_SECONDS = 2.0
+DEAD_AFTER_SECONDS = 45.0
+
+
+class Viewer:
+    """The news for one socket; knows nothing of sockets."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._feeds: dict[str, QueryFeed] = {}
+        self._dirty: set[str] = set()
+        self._sources: list[str] = []
+        self._throughput_of: list[str] = []
+        self._throughput_sent: dict[str, int] = {}
+        self._sent = self._acknowledged = 0
+        self._state_due = 0.0
+        self._heard_at = time.monotonic()
+
+    @property
+    def watched(self) -> set[str]:
+        """Keys of the queries."""
+        return set(self._feeds)
+
+    @property
+    def dead(self) -> bool:
+        """Nothing was heard for so long that nobody can be there."""
+        return time.monotonic() - self._heard_at > DEAD_AFTER_SECONDS
+
+    def watch(self, queries: dict[str, WatchedQuery], sources: list[str], *, throughput: bool) -> None:
+        """Replace what is watched; each query begins again with a snapshot."""
+        self._feeds = {key: QueryFeed(query, self._hub) for key, query in queries.items()}
+        self._dirty = set(queries)
+        implied = [query.source for query in queries.values()]
+        self._sources = list(dict.fromkeys([*sources, *implied]))
+        self._throughput_of = sources if throughput else []
+        self._throughput_sent = {}
+        self._state_due = 0.0
+
+    def heard(self, acknowledged: int = 0) -> None:
+        self._heard_at = time.monotonic()
+        self._acknowledged = max(self._acknowledged, min(acknowledged, self._sent))
+
+    def changed(self, query: str) -> None:
+        self._dirty.add(query)
+
+    def numbered(self, message: Message) -> Message:
+        """The message with the count that the viewer acknowledges."""
+        self._sent += 1
+        return {**message, "count": self._sent}
+
+    def news(self, now: int) -> list[Message]:
+        """What there is to say at this wall clock; empty while the viewer is slow."""
+        if self._sent - self._acknowledged >= UNACKNOWLEDGED:
+            return []
+        messages: list[Message | None] = []
+        if time.monotonic() >= self._state_due:
+            self._state_due = time.monotonic() + STATE_SECONDS
+            messages.append(feed.state_message(self._hub, now))
+            messages += [feed.source_message(self._hub, key, now) for key in self._sources]
+            messages += [self._new_throughput(key) for key in self._throughput_of]
+        if self._hub.caught_up:
+            messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
+            self._dirty.clear()
+        return [self.numbered(message) for message in messages if message is not None]
+
+    def _new_throughput(self, key: str) -> Message | None:
+        message = feed.throughput_message(self._hub, key)
+        newest = message["points"][-1][0] if message["points"] else 0
+        if newest == self._throughput_sent.get(key):
+            return None
+        self._throughput_sent[key] = newest
+        return message

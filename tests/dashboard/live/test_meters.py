@@ -1,0 +1,100 @@
+"""Rates, capacity and statistics from what the job measured."""
+
+import pytest
+
+from dashboard.live.meters import KEPT_MS, Meters, calibrate, measured, statistics
+from dashboard.models import PlanVersion, Source
+from optimizer import Statistics, optimize
+from optimizer.cost import Calibration
+from optimizer.queries import Query
+from optimizer.windows import Window
+from tests.dashboard.live.messages import meter
+
+NOW = 1_800_000_000_000
+
+
+def running_for(seconds: int, **changed: object) -> Meters:
+    """One batch a second, two shards."""
+    meters = Meters()
+    for at in range(seconds):
+        for shard in (0, 1):
+            meters.add(meter(at, clock=NOW + at * 1000, shard=shard, **changed))
+    return meters
+
+
+def test_what_belongs_to_the_whole_batch_is_counted_once_and_shards_are_added_up() -> None:
+    batch = running_for(1).source("sensors").newest
+    assert batch is not None
+    assert (batch.events, batch.late, batch.malformed, batch.map_seconds) == (1_000, 2, 1, 0.02)
+    assert (batch.partials, batch.kernel_steps, batch.state_bytes) == (200, 4_000, 2_000)
+    assert batch.busy_seconds == pytest.approx(0.04)
+    assert batch.trees["1"].groups == 20
+
+
+def test_the_rate_is_events_per_second_of_the_wall_clock() -> None:
+    assert running_for(60).source("sensors").rate() == pytest.approx(1_000)
+
+
+def test_a_batch_told_twice_counts_once() -> None:
+    meters = running_for(20)
+    for shard in (0, 1):
+        meters.add(meter(19, clock=NOW + 19_000, shard=shard))
+    assert meters.source("sensors").rate() == pytest.approx(1_000)
+
+
+def test_capacity_is_events_per_busy_second_times_the_cores() -> None:
+    points = running_for(30).source("sensors").throughput(cores=2)
+    assert points
+    assert all(point.capacity == pytest.approx(1_000 / 0.04 * 2) for point in points)
+    assert points[1].rate == pytest.approx(1_000)
+
+
+def test_a_span_without_events_has_no_capacity() -> None:
+    meters = running_for(30, events=0)
+    assert {point.capacity for point in meters.source("sensors").throughput(2)} == {None}
+    assert meters.source("sensors").capacity(2) is None
+
+
+def test_a_source_is_idle_since_its_last_event_after_half_a_minute() -> None:
+    meters = running_for(10)
+    for at in range(10, 70):
+        meters.add(meter(at, clock=NOW + at * 1000, events=0))
+        idle = meters.source("sensors").idle_since()
+        assert idle == (NOW + 9_000 if at > 39 else None)
+
+
+def test_batches_older_than_fifteen_minutes_are_dropped() -> None:
+    meters = running_for(2)
+    meters.add(meter(2, clock=NOW + KEPT_MS + 500))
+    assert [batch.number for batch in meters.source("sensors").batches()] == [1, 2]
+
+
+def test_calibration_makes_the_model_cost_what_the_batches_cost() -> None:
+    _, batches = running_for(30).recent("sensors")
+    found = calibrate(batches)
+    per_event = found.seconds_per_event + found.seconds_per_partial  # one tree
+    assert per_event == pytest.approx((0.04 - 0.008) / 1_000)
+    assert found.seconds_per_step == pytest.approx(0.008 / 4_000)
+
+
+def test_too_few_events_leave_the_calibration_as_it_was() -> None:
+    _, batches = running_for(3).recent("sensors")
+    assert calibrate(batches) == Calibration()
+
+
+@pytest.mark.django_db
+def test_statistics_are_the_defaults_before_anything_was_measured() -> None:
+    assert statistics("sensors", Meters()) == Statistics()
+    assert not measured("sensors", Meters())
+
+
+@pytest.mark.django_db
+def test_statistics_count_the_groups_of_each_group_by() -> None:
+    source = Source.objects.create(key="sensors", name="s", bootstrap_servers="b:9092", topic="t")
+    query = Query("q@1m/10s", "q", "max", "temp", Window(60_000, 10_000), ("device",))
+    plan = optimize([query], Statistics(), source="sensors", version=1)
+    PlanVersion.objects.create(source=source, version=1, plan=plan.to_json(), cause="", statistics={})
+    known = statistics("sensors", running_for(30))
+    assert known.groups == {("device",): 20}
+    assert known.rate == pytest.approx(1_000)
+    assert measured("sensors", running_for(30))

@@ -1,0 +1,101 @@
+"""The socket: signed-in people only, and only what exists."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser, User
+
+from dashboard.live.consumers import LiveConsumer
+from dashboard.live.hub import Arrivals, Hub
+from dashboard.live.relay import query_group
+from dashboard.models import SavedQuery
+from tests.dashboard.live.messages import block
+
+NOW = 1_800_000_000_000
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def hub() -> Hub:
+    hub = Hub()
+    hub.caught_up = True
+    return hub
+
+
+def socket(hub: Hub, user: User | AnonymousUser) -> WebsocketCommunicator:
+    communicator = WebsocketCommunicator(LiveConsumer.as_asgi(start_relay=lambda: hub), "/ws/live/")
+    communicator.scope["user"] = user
+    return communicator
+
+
+@pytest.fixture
+async def of_ana(hub: Hub, ana: User) -> AsyncIterator[WebsocketCommunicator]:
+    communicator = socket(hub, ana)
+    connected, _ = await communicator.connect()
+    assert connected
+    assert (await communicator.receive_json_from())["type"] == "state"
+    yield communicator
+    await communicator.disconnect()
+
+
+async def next_of(communicator: WebsocketCommunicator, kind: str) -> dict[str, Any]:
+    while (message := await communicator.receive_json_from())["type"] != kind:
+        await communicator.send_json_to({"type": "ack", "count": message["count"]})
+    return message
+
+
+async def test_a_stranger_is_refused(hub: Hub) -> None:
+    connected, _ = await socket(hub, AnonymousUser()).connect()
+    assert not connected
+
+
+async def test_watching_a_query_gives_a_snapshot_then_updates(
+    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery
+) -> None:
+    hub.take(Arrivals(blocks=[block(NOW, {("d1",): 3.5}, query=f"{hot.key}@1m/10s")]))
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    snapshot = await next_of(of_ana, "snapshot")
+    assert snapshot["source"] == "sensors"
+    assert snapshot["series"][0]["points"] == [[NOW, 3.5, True]]
+    hub.take(Arrivals(blocks=[block(NOW + 10_000, {("d1",): 4.5}, query=f"{hot.key}@1m/10s")]))
+    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
+    update = await next_of(of_ana, "update")
+    assert update["sequence"] == 2
+    assert update["series"][0]["points"] == [[NOW + 10_000, 4.5, True]]
+
+
+async def test_watching_again_begins_again_with_a_snapshot(
+    of_ana: WebsocketCommunicator, hot: SavedQuery
+) -> None:
+    for _ in range(2):
+        await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+        assert (await next_of(of_ana, "snapshot"))["sequence"] == 1
+
+
+async def test_what_does_not_exist_is_called_missing(of_ana: WebsocketCommunicator) -> None:
+    await of_ana.send_json_to({"type": "watch", "queries": ["gone"], "sources": ["nowhere"]})
+    assert [(await next_of(of_ana, "missing"))["key"] for _ in range(2)] == ["gone", "nowhere"]
+
+
+async def test_a_deleted_query_is_missing(of_ana: WebsocketCommunicator, hot: SavedQuery) -> None:
+    await database_sync_to_async(SavedQuery.objects.filter(pk=hot.pk).update)(deleted_at="2026-01-01T00:00Z")
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    assert (await next_of(of_ana, "missing"))["key"] == hot.key
+
+
+async def test_messages_that_make_no_sense_are_passed_over(
+    of_ana: WebsocketCommunicator, hot: SavedQuery
+) -> None:
+    for nonsense in (
+        17,
+        ["watch"],
+        {"type": "ack", "count": "x"},
+        {"type": "watch", "queries": [{}], "sources": 3},
+    ):
+        await of_ana.send_json_to(nonsense)
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
