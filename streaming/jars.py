@@ -150,7 +150,7 @@ def _failure(jar_set: JarSet, output: str, log: Path) -> str:
     if "No space left on device" in output:
         return "The disk is full: free about 1 GB, then run this again."
     return (
-        f"The jars of {jar_set.what} could not be fetched: check that this machine reaches a Maven "
+        f"The jars ({jar_set.what}) could not be fetched: check that this machine reaches a Maven "
         f"repository (network, proxy), then run this again. What happened is in {log}."
     )
 
