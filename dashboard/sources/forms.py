@@ -98,7 +98,7 @@ class SourceForm(ConnectionForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         servers, topic = cleaned.get("bootstrap_servers"), cleaned.get("topic")
-        if servers and topic and cleaned.get("tested") != tested_mark(servers, topic):
+        if servers and topic and cleaned.get("tested") != connection_mark(servers, topic):
             self.add_error(
                 "topic", "The connection changed after the test: look at what was found, then save."
             )
@@ -133,7 +133,7 @@ class SourceForm(ConnectionForm):
         )
 
 
-def tested_mark(bootstrap_servers: str, topic: str) -> str:
+def connection_mark(bootstrap_servers: str, topic: str) -> str:
     """What the page sends back to show which connection its schema was read from."""
     return f"{bootstrap_servers} {topic}"
 

@@ -15,7 +15,7 @@ from dashboard.accounts.people import may_change, signed_in
 from dashboard.planning import service as planning
 from dashboard.planning.wire import WireDown
 from dashboard.sources.dead_letters import recent_dead_letters
-from dashboard.sources.forms import UNIT_CHOICES, ConnectionForm, SourceForm, tested_mark
+from dashboard.sources.forms import UNIT_CHOICES, ConnectionForm, SourceForm, connection_mark
 from dashboard.sources.inference import Inference, infer
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, list_topics, newest_messages
 from dashboard.sources.models import Source
@@ -55,7 +55,7 @@ def source_new(request: HttpRequest) -> HttpResponse:
         source = form.save(signed_in(request))
         messages.info(request, f"Saved “{source.name}”.")
         return redirect(source)
-    return render(request, "sources/new.html", {"form": form, **_look(request)}, status=422)
+    return render(request, "sources/new.html", {**_look(request), "form": form}, status=422)
 
 
 @require_POST
@@ -74,7 +74,7 @@ def _look(request: HttpRequest) -> dict[str, Any]:
     context: dict[str, Any] = {
         "unit_choices": UNIT_CHOICES,
         "topic": topic,
-        "tested": tested_mark(servers, topic),
+        "tested": connection_mark(servers, topic),
         "form": SourceForm(_with_defaults(request, topic)),
     }
     try:

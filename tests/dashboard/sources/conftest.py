@@ -1,0 +1,32 @@
+"""Topics on a real broker."""
+
+import json
+import uuid
+from collections.abc import Callable
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import NewTopic
+
+FillTopic = Callable[..., str]
+
+
+@pytest.fixture
+def fill_topic(broker: str) -> FillTopic:
+    """Make a topic of its own with these values, one after the other over its partitions; its name."""
+
+    def fill(values: list[bytes | dict | None], partitions: int = 3) -> str:
+        name = f"test.{uuid.uuid4().hex[:12]}"
+        admin = KafkaAdminClient(bootstrap_servers=broker)
+        admin.create_topics([NewTopic(name, partitions, 1)])
+        admin.close()
+        producer = KafkaProducer(bootstrap_servers=broker)
+        for number, value in enumerate(values):
+            encoded = json.dumps(value).encode() if isinstance(value, dict) else value
+            producer.send(
+                name, encoded, key=b"k%d" % number, partition=number % partitions, timestamp_ms=1_000 + number
+            ).get(10)
+        producer.close()
+        return name
+
+    return fill

@@ -1,0 +1,132 @@
+"""Schemas from samples."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.sources.inference import guess_time_unit, infer
+
+
+def encoded(*objects: object) -> list[bytes]:
+    return [json.dumps(item).encode() for item in objects]
+
+
+def types(*objects: object) -> dict[str, str | None]:
+    return {field.name: field.type for field in infer(encoded(*objects)).fields}
+
+
+def test_each_kind_of_value_has_its_type() -> None:
+    found = types({"a": "x", "b": 1, "c": 1.5, "d": True, "e": {"x": 1}, "f": [1], "g": None})
+    assert found == {
+        "a": "text",
+        "b": "integer",
+        "c": "number",
+        "d": "boolean",
+        "e": None,
+        "f": None,
+        "g": None,
+    }
+
+
+def test_whole_numbers_and_fractions_together_are_numbers() -> None:
+    assert types({"a": 1}, {"a": 2.5}, {"a": 3}) == {"a": "number"}
+
+
+def test_true_and_false_are_not_numbers() -> None:
+    assert types({"a": True}, {"a": False}) == {"a": "boolean"}
+
+
+def test_the_most_frequent_kind_wins_and_the_rest_is_noted() -> None:
+    field = infer(encoded({"a": 1}, {"a": 2}, {"a": "x"}, {"a": 4})).fields[0]
+    assert field.type == "integer"
+    assert field.note == "25 % of the messages hold something else and would be refused."
+
+
+def test_absent_and_null_values_count_as_missing() -> None:
+    fields = {
+        field.name: field
+        for field in infer(encoded({"a": 1, "b": 2}, {"a": None}, {"b": 3}, {"b": 4})).fields
+    }
+    assert fields["a"].missing == 0.75
+    assert fields["b"].missing == 0.25
+
+
+def test_nested_fields_say_why_they_cannot_be_used() -> None:
+    nested, listed = infer(encoded({"a": {"x": 1}, "b": [1]})).fields
+    assert nested.note == "Holds an object, which queries cannot use."
+    assert listed.note == "Holds a list, which queries cannot use."
+
+
+def test_what_is_no_json_object_is_counted_but_not_read() -> None:
+    inference = infer([b"{broken", None, b"[1]", b"7", b"\xff\xfe", b'{"a": 1}'])
+    assert (inference.messages, inference.readable) == (6, 1)
+    assert inference.schema == [("a", "integer")]
+
+
+def test_the_event_time_is_suggested_by_name_among_fields_that_look_like_times() -> None:
+    now = 1_794_838_349_377
+    assert infer(encoded({"updated": now, "ts": now, "n": 7})).event_time.name == "ts"
+    assert infer(encoded({"n": 7, "ts": 12})).event_time is None
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        (1_794_838_349, "s"),
+        (1_794_838_349.25, "s"),
+        (1_794_838_349_377, "ms"),
+        (1_794_838_349_377_000, "us"),
+        (1_794_838_349_377_000_000, "ns"),
+        ("2026-11-16T14:12:29.377Z", "iso"),
+        ("2026-11-16 14:12:29+02:00", "iso"),
+        ("2026-11-16", None),
+        ("20261116", None),
+        ("yesterday", None),
+        (0, None),
+        (42, None),
+        (True, None),
+        (-1_794_838_349, None),
+    ],
+)
+def test_the_unit_of_a_time_is_told_by_its_size_or_shape(value: object, unit: str | None) -> None:
+    assert guess_time_unit([value]) == unit
+
+
+@given(
+    st.datetimes(datetime(2000, 1, 2), datetime(2099, 12, 30)),  # noqa: DTZ001  hypothesis wants naive bounds
+    st.sampled_from([("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)]),
+)
+def test_every_instant_of_this_century_is_recognised_in_every_unit(
+    instant: datetime, unit: tuple[str, int]
+) -> None:
+    seconds = int(instant.replace(tzinfo=UTC).timestamp())
+    assert guess_time_unit([seconds * unit[1]]) == unit[0]
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=6), JSON_VALUES, max_size=5), max_size=8))
+def test_any_objects_give_every_field_once_with_a_type_or_a_reason(objects: list[dict]) -> None:
+    inference = infer(encoded(*objects))
+    names = [field.name for field in inference.fields]
+    assert sorted(names) == sorted({name for item in objects for name in item})
+    for field in inference.fields:
+        assert 0 <= field.missing <= 1
+        assert field.type is not None or field.note
+
+
+@given(st.lists(st.none() | st.binary(max_size=40), max_size=10))
+def test_any_bytes_are_looked_at_without_failing(values: list[bytes | None]) -> None:
+    assert infer(values).messages == len(values)
