@@ -145,5 +145,8 @@ LOGGING = {
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env("MILLRACE_LOG_LEVEL", default="INFO")},
-    "loggers": {name: {"level": "WARNING"} for name in ("kafka", "py4j", "daphne", "axes", "django.channels")},
+    "loggers": {
+        **{name: {"level": "WARNING"} for name in ("kafka", "py4j", "daphne", "axes", "django.channels")},
+        "kafka.net.selector": {"level": "ERROR"},  # it warns whenever the machine is busy
+    },
 }

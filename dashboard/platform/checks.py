@@ -33,6 +33,17 @@ def answers_as_millrace(port: int) -> bool:
         return False
 
 
+def is_empty(bootstrap_servers: str, topic: str) -> bool:
+    """Whether nothing was ever written to the topic's first partition."""
+    consumer = _consumer(bootstrap_servers)
+    try:
+        partition = TopicPartition(topic, 0)
+        end: int = consumer.end_offsets([partition])[partition]
+        return end == 0
+    finally:
+        consumer.close()
+
+
 def last_status(bootstrap_servers: str, topic: str) -> dict[str, Any] | None:
     """The job's newest status message; None if there is none."""
     consumer = _consumer(bootstrap_servers)

@@ -5,7 +5,10 @@ from pathlib import Path
 
 from django.conf import settings
 
+from dashboard.models import PlanVersion
+from dashboard.planning.service import publish_pending
 from dashboard.platform import database, test_tools
+from dashboard.platform.checks import is_empty
 from dashboard.platform.frontend import FrontEnd
 from dashboard.platform.problems import Problem, as_problems
 from dashboard.platform.progress import Progress
@@ -29,6 +32,7 @@ def prepare_files(progress: Progress) -> Java:
         if not front_end.is_complete():
             with progress.step("Front-end files") as tell:
                 front_end.install(tell)
+        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing
         directory = jars.jars_dir(settings.VAR_DIR)
         for jar_set in jars.JAR_SETS:
             if jars.missing(directory, jar_set):
@@ -46,9 +50,16 @@ def prepare_database(progress: Progress) -> database.NewAdmin | None:
         return database.ensure_admin()
 
 
-def prepare_topics(progress: Progress) -> None:
-    with progress.step("Kafka topics"):
-        create_topics(settings.KAFKA_BOOTSTRAP, Topics(settings.TOPIC_PREFIX).shared())
+def prepare_topics() -> None:
+    create_topics(settings.KAFKA_BOOTSTRAP, Topics(settings.TOPIC_PREFIX).shared())
+
+
+def restore_plans() -> int:
+    """Send all plans again if the cluster has none of them (a new one, or its data was thrown away)."""
+    if not is_empty(settings.KAFKA_BOOTSTRAP, Topics(settings.TOPIC_PREFIX).plans):
+        return 0
+    PlanVersion.objects.update(published_at=None)
+    return publish_pending()
 
 
 def prepare_test_tools(progress: Progress) -> None:

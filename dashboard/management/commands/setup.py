@@ -34,7 +34,9 @@ class Command(BaseCommand):
             if admin is not None:
                 progress.note(setup.admin_sentence(admin))
         if "topics" in parts:
-            setup.prepare_topics(progress)
+            with progress.step("Kafka topics"):
+                setup.prepare_topics()
+                setup.restore_plans()
         if options["tests"]:
             setup.prepare_test_tools(progress)
         did = "Set-up complete" if progress.steps else "Set-up was complete already"

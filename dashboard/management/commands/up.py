@@ -19,7 +19,7 @@ from dashboard.platform.progress import Progress
 from dashboard.platform.runfile import RunFile, RunState
 from dashboard.platform.supervisor import Service, Supervisor
 from streaming.broker import HOST, answers
-from streaming.topics import Topics, create_topics
+from streaming.topics import Topics
 
 DEFAULT_BROKER_PORT = 19092
 BROKER_PATIENCE = 60.0  # s
@@ -60,6 +60,7 @@ class _Start:
         self.host, self.port = options["host"], options["port"]
         self.cluster = options["kafka"] or os.environ.get("MILLRACE_KAFKA")
         self.kafka = self.cluster or f"{HOST}:{options['broker_port']}"
+        settings.KAFKA_BOOTSTRAP = self.kafka  # this process and its children use the same cluster
         shown_host = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host  # noqa: S104
         self.address = f"http://{shown_host}:{self.port}"
         self.progress = Progress(sys.stdout)
@@ -90,13 +91,14 @@ class _Start:
         if not self._wait_for_kafka():
             return False
         topics = Topics(settings.TOPIC_PREFIX)
-        create_topics(self.kafka, topics.shared())
+        setup.prepare_topics()
         self.supervisor.start(self._service("job", "runjob", grace=30.0))
         web = ("runserver", f"{self.host}:{self.port}", "--noreload")
         self.supervisor.start(self._service("web", *web))
         if not self.options["no_demo"]:
             self.supervisor.start(self._service("demo", "demo", "--rate", str(self.options["rate"])))
             self._announce_first_result(topics.results)
+        setup.restore_plans()
         if not self.supervisor.wait_until(self._web_accepts, timeout=60):
             return not self.supervisor.stopping
         self.supervisor.say(f"Open {self.address}")
