@@ -41,7 +41,8 @@ export class JobCard {
       this.status.replaceChildren(dot(kind), make("span", "side-label", make("b", kind === "is-bad" ? "bad-ink" : "", bold), detail ? make("span", "job-detail", detail) : ""));
       this.status.title = detail ? `${bold}, ${detail}` : bold;
     }
-    const load = facts.connected ? facts.state?.load : null;
+    const running = facts.connected && facts.state?.broker.state === "reachable" && facts.state.job.state === "running";
+    const load = running ? facts.state.load : null;
     this.load.hidden = !load;
     if (!load) return;
     this.bar.style.width = `${Math.min(100, (load.rate / load.capacity) * 100)}%`;

@@ -6,7 +6,7 @@ import { Legend } from "./legend.js";
 import { LineChart } from "./linechart.js";
 import { SeriesColours, windowStyle } from "./palette.js";
 import { QuerySeries } from "./series.js";
-import { delayOf, freshLimit, outOfRange, panelState } from "./states.js";
+import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
@@ -71,7 +71,7 @@ export class Panel {
   render({ now, connected, state, sources, largest }) {
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
-    if (!this.query.known) return this.#showLoading({ connected });
+    if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
     this.#loaded();
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
@@ -81,9 +81,9 @@ export class Panel {
     const until = this.#lookAt ?? now;
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
-    const stale = said?.hatch && !this.query.empty ? Math.min(this.query.newestEnd(), now) : null;
+    const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest };
-    this.chart.draw({ series, until, now: until, marks });
+    this.chart.draw({ series, until, now: stale ? Math.max(stale, this.#newestFinal()) : until, marks });
     this.legend.show({ series, heading: this.#heading(), note: this.#groupNote(), range: this.chart.range });
     this.canvas.setAttribute("aria-label", this.#sentence(series));
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
@@ -100,6 +100,11 @@ export class Panel {
       detail: grouped ? "" : one.slide === one.range ? "tumbling" : `every ${windowLength(one.slide)}`,
       hidden: this.#hidden.has(one.id),
     }));
+  }
+
+  #newestFinal() {
+    const finals = this.query.all().flatMap(({ points }) => [...points.values()].filter(([, , final]) => final));
+    return finals.length ? Math.max(...finals.map(([end]) => end)) : -Infinity;
   }
 
   #firstProvisional(source, now) {
@@ -171,14 +176,11 @@ export class Panel {
     this.element.classList.remove("is-loading");
   }
 
-  #showLoading({ connected }) {
+  #showLoading(facts) {
     const waited = performance.now() - this.#began;
     this.skeleton.hidden = waited < LOADING_AFTER_MS;
-    if (!connected) {
-      this.#showStrip({ tone: "is-warn", icon: "wifi-off", bold: "Reconnecting.", rest: "Nothing has been shown yet." });
-    } else if (waited > LOADING_TEXT_AFTER_MS) {
-      this.#showStrip({ tone: "", icon: "loader", bold: "Still loading:", rest: "the last 15 minutes." });
-    }
+    const slow = { tone: "", icon: "loader", bold: "Still loading:", rest: "the last 15 minutes." };
+    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? slow : null));
   }
 
   #pick(id, hides) {

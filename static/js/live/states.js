@@ -8,28 +8,30 @@ const RANGE_MS = 15 * 60_000;
 export const freshLimit = (slide) => 2 * slide + BATCH_MS;
 
 const since = (time) => (time ? ` since ${clock(time)}` : "");
-const bad = (bold, rest, icon = "plug-connected-x") => ({ tone: "is-bad", badge: "is-bad", icon, bold, rest, hatch: true });
+/** `from`: since when nothing new can have come; the chart is hatched from there. */
+const bad = (bold, rest, from, icon = "plug-connected-x") => ({ tone: "is-bad", badge: "is-bad", icon, bold, rest, from });
 const warm = (bold, rest) => ({ tone: "is-warm", badge: "is-off", icon: "hourglass-low", bold, rest, word: "warming up" });
 
 function ofConnection({ connected, query, state }) {
   if (!connected) {
-    const shown = query.empty ? "" : `Shown up to ${clock(query.updatedAt ?? query.newestEnd(), { seconds: true })}.`;
+    const shown = query.empty ? "Nothing has been shown yet." : `Shown up to ${clock(query.updatedAt ?? query.newestEnd(), { seconds: true })}.`;
     return { tone: "is-warn", badge: "is-warn", icon: "wifi-off", bold: "Reconnecting.", rest: shown };
   }
   if (state?.broker.state === "down") {
-    return bad(`Stale${since(state.broker.since)}: the Kafka broker does not answer.`, "Millrace keeps trying.");
+    const word = query.empty ? "Nothing to show" : "Stale";
+    return bad(`${word}${since(state.broker.since)}: the Kafka broker does not answer.`, "Millrace keeps trying.", state.broker.since);
   }
   return null;
 }
 
-function ofJob({ state, source }) {
+function ofJob({ state, source, query }) {
   const job = state?.job;
   if (!job) return null;
-  if (job.state === "stopped") return bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.");
-  if (job.state === "unknown") return bad("No job is running.", "Start it with ./millrace up, or runjob on its own.");
+  if (job.state === "stopped") return bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.", job.since);
+  if (job.state === "unknown") return bad("No job is running.", "Start it with ./millrace up, or runjob on its own.", query.newestEnd());
   if (source?.state === "failing") {
     const error = (source.error ?? "unknown cause").replace(/\.$/, "");
-    return bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", "alert-circle");
+    return bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", source.since, "alert-circle");
   }
   if (job.state === "starting") return warm("The job is starting.", "Results go on in a moment.");
   return null;
@@ -53,12 +55,15 @@ function ofResults({ query, now, delay }) {
   const limit = 5 * freshLimit(query.shortestSlide());
   if (delay > limit && now - query.updatedAt > limit) {
     return {
-      ...bad(`Stale${since(query.newestEnd())}.`, `No result for ${duration(now - query.updatedAt)}; looking for the cause.`),
+      ...bad(`Stale${since(query.newestEnd())}.`, `No result for ${duration(now - query.updatedAt)}; looking for the cause.`, query.newestEnd()),
       action: { text: "See source", address: query.sourceAddress },
     };
   }
   return null;
 }
+
+/** Why a panel that has not been sent anything yet may have to wait, or null. */
+export const waitingState = (facts) => ofConnection(facts);
 
 /** The panel's state, or null when all is well. */
 export function panelState(facts) {

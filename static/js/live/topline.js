@@ -26,8 +26,8 @@ export class TopLine {
     this.onToggle?.();
   }
 
-  render({ now, connected, delay }) {
-    const [kind, bold, rest] = this.#words({ now, connected, delay });
+  render(facts) {
+    const [kind, bold, rest] = this.#words(facts);
     if (this.#kind !== kind) {
       this.#kind = kind;
       this.element.replaceChildren(dot(kind), this.bold, this.rest);
@@ -36,12 +36,13 @@ export class TopLine {
     setText(this.rest, rest);
   }
 
-  #words({ now, connected, delay }) {
+  #words({ now, connected, state, delay }) {
     if (this.pausedAt !== null) {
       return ["is-warn", `Paused at ${clock(this.pausedAt, { seconds: true })}`, `${duration(now - this.pausedAt)} behind`];
     }
     if (!connected) return ["is-warn", "Reconnecting", ""];
     if (delay === null) return ["is-off", "Waiting", "for the first result"];
-    return delay > 60_000 ? ["is-bad", "Not live", `${duration(delay)} behind`] : ["", "Live", `${duration(delay)} behind`];
+    const down = state?.broker.state === "down" || state?.job.state === "stopped";
+    return down || delay > 60_000 ? ["is-bad", "Not live", `${duration(delay)} behind`] : ["", "Live", `${duration(delay)} behind`];
   }
 }
