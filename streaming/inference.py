@@ -1,0 +1,160 @@
+"""What JSON messages hold: the fields with their types, and which of them can tell the event time."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from streaming.sources import FieldType, TimeUnit
+
+EXAMPLE_LENGTH = 80
+_KINDS: dict[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "text",
+    dict: "object",
+    list: "list",
+}
+_WORDS = {
+    "object": "an object",
+    "list": "a list",
+    "text": "text",
+    "number": "numbers",
+    "boolean": "true or false",
+}
+_TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "occurred_at", "created_at", "date")
+_UNITS_PER_SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+# A number is taken for a time if it lies between these instants in some unit; the spans do not overlap.
+_EARLIEST = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
+_LATEST = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+
+
+@dataclass(frozen=True)
+class InferredField:
+    """One field of the messages; `type` is None where it cannot be used, and `note` says why."""
+
+    name: str
+    type: FieldType | None
+    missing: float  # share of messages in which it is absent or null
+    example: str
+    note: str = ""
+    time_unit: TimeUnit | None = None  # the unit if its values look like instants
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The fields in the order in which they first appear, and how many messages could be read."""
+
+    fields: tuple[InferredField, ...]
+    messages: int
+    readable: int
+
+    @property
+    def schema(self) -> list[tuple[str, FieldType]]:
+        return [(field.name, field.type) for field in self.fields if field.type is not None]
+
+    @property
+    def event_time(self) -> InferredField | None:
+        """The field that most likely holds the event time."""
+        candidates = [field for field in self.fields if field.time_unit is not None]
+        return min(candidates, key=_name_rank, default=None)
+
+
+def infer(values: Sequence[bytes | None]) -> Inference:
+    """Fields and types of a sample of messages, newest first; what is not a JSON object is not counted in."""
+    objects = [item for item in map(_decode, values) if item is not None]
+    names = dict.fromkeys(name for item in objects for name in item)
+    fields = tuple(_field(name, [item.get(name) for item in objects]) for name in names)
+    return Inference(fields, len(values), len(objects))
+
+
+def _decode(value: bytes | None) -> dict[str, Any] | None:
+    try:
+        item = msgspec.json.decode(value or b"")
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def _field(name: str, values: list[Any]) -> InferredField:
+    present = [value for value in values if value is not None]
+    missing = 1 - len(present) / len(values)
+    if not present:
+        return InferredField(
+            name, None, missing, "null", "Always null in these messages, so its type is unknown."
+        )
+    kind, share = _kind(present)
+    example = _example(next(value for value in present if _fits(value, kind)))
+    if kind in ("object", "list"):
+        return InferredField(name, None, missing, example, f"Holds {_WORDS[kind]}, which queries cannot use.")
+    note = (
+        ""
+        if share == 1
+        else f"{_percent(1 - share)} of the messages hold something else and would be refused."
+    )
+    fitting = [value for value in present if _fits(value, kind)]
+    return InferredField(name, kind, missing, example, note, guess_time_unit(fitting))  # type: ignore[arg-type]
+
+
+def _kind(present: list[Any]) -> tuple[str, float]:
+    """The most frequent kind and its share; whole numbers and fractions together are numbers."""
+    kinds = Counter(_KINDS[type(value)] for value in present)
+    if kinds["number"] and kinds["integer"]:
+        kinds["number"] += kinds.pop("integer")
+    kind, count = kinds.most_common(1)[0]
+    return kind, count / len(present)
+
+
+def _fits(value: Any, kind: str) -> bool:
+    own = _KINDS[type(value)]
+    return own == kind or (kind == "number" and own == "integer")
+
+
+def _example(value: Any) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text if len(text) <= EXAMPLE_LENGTH else text[: EXAMPLE_LENGTH - 1] + "…"
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %" if share >= 0.01 else f"{share * 100:.1f} %"
+
+
+def guess_time_unit(values: Iterable[Any]) -> TimeUnit | None:
+    """The unit in which these values are instants between 2000 and 2100; None if they are not.
+
+    >>> guess_time_unit([1_794_838_349_377])
+    'ms'
+    """
+    sample = list(values)
+    if not sample or any(isinstance(value, bool) for value in sample):
+        return None
+    if all(isinstance(value, str) for value in sample):
+        return "iso" if all(_is_iso(value) for value in sample) else None
+    if not all(isinstance(value, int | float) for value in sample):
+        return None
+    middle = median(sample)
+    for unit, per_second in _UNITS_PER_SECOND.items():
+        if _EARLIEST <= middle / per_second < _LATEST:
+            return unit
+    return None
+
+
+def _is_iso(text: str) -> bool:
+    # A bare date or a number of a year is a text that happens to parse, not an instant.
+    if "T" not in text and " " not in text:
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _name_rank(field: InferredField) -> int:
+    name = field.name.lower()
+    return _TIME_NAMES.index(name) if name in _TIME_NAMES else len(_TIME_NAMES)

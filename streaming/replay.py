@@ -1,0 +1,285 @@
+"""Back-testing: run queries over a file of events through the real path, to the end, all windows closed.
+
+The events go to a topic of their own, in the order of the file; the plan, the map tasks, the shards and the
+kernels are the job's. Nothing of it stays behind.
+"""
+
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from optimizer import Statistics, optimize
+from optimizer.plan import Plan
+from optimizer.queries import InvalidQuery, Query
+from streaming import results
+from streaming import spark as engine
+from streaming.inference import infer
+from streaming.lanes import EARLIEST, Timeline
+from streaming.progress import ProgressReader
+from streaming.results import ResultBlock
+from streaming.shard import END_OF_DATA
+from streaming.sources import FieldType, SourceSpec
+from streaming.spec import InvalidSpec, Spec, check_fields
+from streaming.topics import Topics, create_topics
+
+SAMPLE_LINES = 50_000
+SOURCE = "replay"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Summary:
+    events: int
+    malformed: int
+    late: int
+    results: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Cluster:
+    """Where one replay lives: its topics on a cluster and its checkpoint."""
+
+    bootstrap_servers: str
+    topics: Topics
+    events_topic: str
+    checkpoint: Path
+
+
+def replay(
+    spark: SparkSession,
+    bootstrap_servers: str,
+    events: Path,
+    spec: Spec,
+    out: Path,
+    work_dir: Path,
+    say: Say,
+    strategy: str = "weave_share",
+) -> Summary:
+    """Run `spec` over the JSON lines of `events` and write the final results to `out`."""
+    began = time.monotonic()
+    source_types = _types(events, spec)
+    name = f"replay-{uuid.uuid4().hex[:12]}"
+    cluster = _Cluster(bootstrap_servers, Topics(name), f"{name}.events", work_dir / name)
+    source = SourceSpec(
+        SOURCE,
+        bootstrap_servers,
+        cluster.events_topic,
+        spec.format,
+        tuple(source_types.items()),
+        spec.event_time,
+        spec.time_unit,
+        spec.allowed_lateness,
+    )
+    plan = optimize(
+        [query for item in spec.queries for query in item.queries()],
+        Statistics(),
+        source=SOURCE,
+        strategy=strategy,
+    )
+    say(f"{len(plan.queries)} windows in {len(plan.trees)} trees.")
+    try:
+        _create(cluster, source)
+        total = _produce(spark, events, cluster, say)
+        _run(spark, cluster, source, plan, total, say)
+        rows = _final_rows(cluster, spec)
+        out.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+        malformed, late = _refused(cluster)
+    finally:
+        _remove(cluster)
+    return Summary(total, malformed, late, len(rows), time.monotonic() - began)
+
+
+def _types(events: Path, spec: Spec) -> dict[str, FieldType]:
+    """Field types from the beginning of the file; a query that does not fit them is refused."""
+    with events.open("rb") as file:
+        lines = [line for line, _ in zip(file, range(SAMPLE_LINES), strict=False) if line.strip()]
+    if not lines:
+        raise InvalidSpec(f"{events} holds no events.")
+    types = dict(infer(lines).schema)
+    if spec.event_time is None:
+        raise InvalidSpec("A replay needs an “event_time” field: a file's lines have no timestamps.")
+    if spec.event_time not in types:
+        raise InvalidSpec(f"No field “{spec.event_time}” in {events}: it cannot be the event time.")
+    for query in spec.queries:
+        try:
+            check_fields(query, types)
+        except InvalidQuery as error:
+            raise InvalidSpec(f"Query “{query.name}”: {error.sentence}") from error
+    return types
+
+
+def _create(cluster: _Cluster, source: SourceSpec) -> None:
+    one = NewTopic(cluster.events_topic, num_partitions=1, replication_factor=-1)
+    topics = [*cluster.topics.shared(), cluster.topics.progress_topic(source.id), one]
+    create_topics(cluster.bootstrap_servers, topics)
+
+
+def _produce(spark: SparkSession, events: Path, cluster: _Cluster, say: Say) -> int:
+    """Copy the file's lines into the topic, in order: one task, one partition."""
+    say(f"Reading {events} …")
+    lines = spark.read.text(str(events)).filter(F.length(F.trim("value")) > 0).coalesce(1)
+    (
+        lines.select(F.col("value").cast("binary"), F.lit(0).alias("partition"))
+        .write.format("kafka")
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("kafka.acks", "all")
+        .option("topic", cluster.events_topic)
+        .save()
+    )
+    consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers)
+    partition = TopicPartition(cluster.events_topic, 0)
+    total = consumer.end_offsets([partition])[partition]
+    consumer.close()
+    say(f"{total:,} events.")
+    return int(total)
+
+
+def _run(
+    spark: SparkSession, cluster: _Cluster, source: SourceSpec, plan: Plan, total: int, say: Say
+) -> None:
+    launch = engine.Launch(
+        source,
+        Timeline().adopt(plan, EARLIEST),
+        cluster.bootstrap_servers,
+        cluster.topics,
+        str(cluster.checkpoint),
+        plans_offset=0,
+        start_back=total,
+    )
+    query = engine.start(spark, launch)
+    try:
+        _wait_until_read(query, cluster, total, say)
+        producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)
+        producer.send(cluster.topics.plans, key=source.id.encode(), value=END_OF_DATA)
+        producer.close()
+        reader = ProgressReader(cluster.bootstrap_servers, cluster.topics.progress(source.id))
+        while not ((newest := reader.newest()) and newest.ended and _batch(query) >= newest.batch):
+            _raise_if_failed(query)
+        reader.close()
+    finally:
+        query.stop()
+
+
+def _wait_until_read(query: StreamingQuery, cluster: _Cluster, total: int, say: Say) -> None:
+    told = -1
+    while told < total:
+        _raise_if_failed(query)
+        progress = query.lastProgress
+        ends = [item["endOffset"] for item in progress["sources"]] if progress else []
+        read = max((_offset(end, cluster.events_topic) for end in ends), default=0)
+        if read != told:
+            say(f"{read:,} of {total:,} events, {100 * read // max(1, total)} %")
+            told = read
+        time.sleep(0.05)
+
+
+def _batch(query: StreamingQuery) -> int:
+    """The last batch that all shards have finished."""
+    progress = query.lastProgress
+    return int(progress["batchId"]) if progress else -1
+
+
+def _offset(end: Any, topic: str) -> int:
+    value = msgspec.json.decode(end) if isinstance(end, str) else end
+    return int(value[topic]["0"]) if isinstance(value, dict) and topic in value else 0
+
+
+def _raise_if_failed(query: StreamingQuery) -> None:
+    failure = query.exception()
+    if failure is not None:
+        raise RuntimeError(str(failure))
+
+
+def _messages(cluster: _Cluster, topic: str) -> Iterator[bytes]:
+    """All that is on a topic by now."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=cluster.bootstrap_servers, group_id=None, enable_auto_commit=False
+    )
+    partition = TopicPartition(topic, 0)
+    consumer.assign([partition])
+    consumer.seek_to_beginning(partition)
+    end = consumer.end_offsets([partition])[partition]
+    try:
+        while consumer.position(partition) < end:
+            for record in consumer.poll(timeout_ms=200).get(partition, []):
+                yield record.value
+    finally:
+        consumer.close()
+
+
+def _final_rows(cluster: _Cluster, spec: Spec) -> list[dict[str, Any]]:
+    """Final results in the order of the spec's queries, then time, then group."""
+    blocks: dict[tuple[str, int, int], ResultBlock] = {}
+    for message in _messages(cluster, cluster.topics.results):
+        block = results.decode(message)
+        if block.final:  # a replayed batch sends a block again, under the same key
+            blocks[block.query, block.end, block.shard] = block
+    by_query: dict[str, list[ResultBlock]] = {}
+    for block in blocks.values():
+        by_query.setdefault(block.query, []).append(block)
+    rows: list[dict[str, Any]] = []
+    for item in spec.queries:
+        for query, window in zip(item.queries(), item.windows, strict=True):
+            labels = {"query": item.name, "range": window.range, "slide": window.slide}
+            found = [
+                (block.end, group, value, count)
+                for block in by_query.get(query.id, [])
+                for group, value, count in block.rows()
+            ]
+            found.sort(key=lambda row: (row[0], [str(part) for part in row[1]]))
+            rows += [_row(labels, query, *row) for row in found]
+    return rows
+
+
+def _row(
+    labels: dict[str, str], query: Query, end: int, group: tuple[Any, ...], value: float | None, count: int
+) -> dict[str, Any]:
+    if query.aggregate == "count" and value is not None:
+        value = int(value)
+    return {
+        **labels,
+        "group": dict(zip(query.group_by, group, strict=True)),
+        "start": _instant(end - query.window.range),
+        "end": _instant(end),
+        "value": value,
+        "count": count,
+    }
+
+
+def _instant(milliseconds: int) -> str:
+    moment = datetime.fromtimestamp(milliseconds / 1000, UTC)
+    precision = "milliseconds" if milliseconds % 1000 else "seconds"
+    return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def _refused(cluster: _Cluster) -> tuple[int, int]:
+    """How many events were malformed and how many late, from the meters of the first shard."""
+    batches = {}
+    for message in _messages(cluster, cluster.topics.meters):
+        meter = msgspec.json.decode(message)
+        if meter["shard"] == 0:
+            batches[meter["batch"]] = (meter["malformed"], meter["late"])
+    return sum(malformed for malformed, _ in batches.values()), sum(late for _, late in batches.values())
+
+
+def _remove(cluster: _Cluster) -> None:
+    shutil.rmtree(cluster.checkpoint, ignore_errors=True)
+    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
+    try:
+        own = [name for name in admin.list_topics() if name.startswith(cluster.topics.prefix + ".")]
+        admin.delete_topics(own)
+    finally:
+        admin.close()

@@ -1,0 +1,97 @@
+"""The JSON that `replay`, export, import and the API share: one source and its queries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from optimizer.durations import InvalidDuration, parse_duration
+from optimizer.queries import InvalidQuery, QuerySpec
+from streaming import expressions
+from streaming.expressions import InvalidExpression
+from streaming.formats import FORMATS
+from streaming.sources import TIME_UNITS, FieldType, TimeUnit
+
+NUMERIC: tuple[FieldType, ...] = ("integer", "number")
+
+
+class InvalidSpec(ValueError):
+    """A spec that cannot be run; the message is the sentence shown to people."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How to read the events, and the queries over them."""
+
+    format: str
+    event_time: str | None
+    time_unit: TimeUnit
+    allowed_lateness: int
+    queries: tuple[QuerySpec, ...]
+
+    @classmethod
+    def read(cls, text: bytes) -> "Spec":
+        try:
+            value = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise InvalidSpec(f"The spec is not JSON: {error}.") from error
+        if not isinstance(value, dict) or not isinstance(value.get("source"), dict):
+            raise InvalidSpec("A spec is an object with a “source” and a list of “queries”.")
+        source = value["source"]
+        return cls(
+            format=_one_of(source, "format", tuple(FORMATS), "json"),
+            event_time=source.get("event_time"),
+            time_unit=_one_of(source, "time_unit", TIME_UNITS, "ms"),
+            allowed_lateness=_lateness(source.get("allowed_lateness", "10s")),
+            queries=_queries(value.get("queries")),
+        )
+
+
+def _one_of(source: dict[str, Any], key: str, known: tuple[Any, ...], default: Any) -> Any:
+    value = source.get(key, default)
+    if value not in known:
+        raise InvalidSpec(f"“{key}” cannot be “{value}”: use one of {', '.join(known)}.")
+    return value
+
+
+def _lateness(value: Any) -> int:
+    if value in ("0", "0s", 0):
+        return 0
+    try:
+        return parse_duration(str(value))
+    except InvalidDuration as error:
+        raise InvalidSpec(f"The allowed lateness: {error}") from error
+
+
+def _queries(value: Any) -> tuple[QuerySpec, ...]:
+    if not isinstance(value, list) or not value:
+        raise InvalidSpec("The spec has no “queries”: give at least one.")
+    queries: list[QuerySpec] = []
+    for item in value:
+        try:
+            query = QuerySpec.from_json(item)
+        except InvalidQuery as error:
+            name = item.get("name") if isinstance(item, dict) else None
+            raise InvalidSpec(f"Query “{name or len(queries) + 1}”: {error.sentence}") from error
+        if any(query.name == other.name for other in queries):
+            raise InvalidSpec(f"Two queries are named “{query.name}”: give each its own name.")
+        queries.append(query)
+    return tuple(queries)
+
+
+def check_fields(query: QuerySpec, types: dict[str, FieldType]) -> None:
+    """Refuse a query that does not fit the fields of its source."""
+    if query.field is not None and query.field not in types:
+        raise InvalidQuery("field", f"No field “{query.field}”.")
+    if query.field is not None and query.aggregate != "count" and types[query.field] not in NUMERIC:
+        raise InvalidQuery(
+            "field", f"“{query.field}” is {types[query.field]}; the {query.aggregate} needs numbers."
+        )
+    for name in query.group_by:
+        if name not in types:
+            raise InvalidQuery("group_by", f"No field “{name}”.")
+    if query.where:
+        try:
+            expressions.check(query.where, types)
+        except InvalidExpression as error:
+            raise InvalidQuery("where", error.sentence) from error

@@ -1,0 +1,34 @@
+"""One real broker and one real Spark session serve all tests that need them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from streaming.broker import Broker, free_port
+from streaming.jars import jars_dir
+from streaming.java import find_java
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Bootstrap servers of a broker that lives as long as the test run."""
+    jars = jars_dir(settings.VAR_DIR) / "broker"
+    with Broker(tmp_path_factory.mktemp("broker"), free_port(), jars, find_java().path) as running:
+        yield running.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A local Spark session with the job's own settings."""
+    from streaming import spark as engine
+
+    session = engine.session("local[2]", jars_dir(settings.VAR_DIR), _numba_dir())
+    yield session
+    session.stop()
+
+
+def _numba_dir() -> Path:
+    """Compiled kernels are kept between runs, as they are for the job."""
+    return Path(settings.VAR_DIR)
