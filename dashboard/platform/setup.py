@@ -54,12 +54,16 @@ def prepare_topics() -> None:
     create_topics(settings.KAFKA_BOOTSTRAP, Topics(settings.TOPIC_PREFIX).shared())
 
 
-def restore_plans() -> int:
-    """Send all plans again if the cluster has none of them (a new one, or its data was thrown away)."""
-    if not is_empty(settings.KAFKA_BOOTSTRAP, Topics(settings.TOPIC_PREFIX).plans):
-        return 0
+def plans_are_lost() -> bool:
+    """Whether the cluster has none of our plans: it is a new one, or its data was thrown away."""
+    plans = Topics(settings.TOPIC_PREFIX).plans
+    return PlanVersion.objects.exists() and is_empty(settings.KAFKA_BOOTSTRAP, plans)
+
+
+def restore_plans() -> None:
+    """Send all plans again."""
     PlanVersion.objects.update(published_at=None)
-    return publish_pending()
+    publish_pending()
 
 
 def prepare_test_tools(progress: Progress) -> None:

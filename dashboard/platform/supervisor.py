@@ -142,7 +142,8 @@ class Supervisor:
 
     def _relay(self, name: str, lines: IO[str]) -> None:
         for line in lines:
-            self.say(line.rstrip("\n"), name)
+            if line.strip():
+                self.say(line.rstrip("\n"), name)
 
     def _wait(self, child: _Child, process: subprocess.Popen[str]) -> None:
         process.wait()

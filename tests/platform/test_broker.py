@@ -1,10 +1,10 @@
 """The embedded broker is a real one: it keeps its data, and explains why it does not start."""
 
-import os
 import socket
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
 
@@ -15,7 +15,7 @@ from streaming.topics import create_topics
 
 
 def _broker(tmp_path: Path, port: int) -> Broker:
-    jars = jars_dir(Path(os.environ.get("MILLRACE_VAR") or "var"))
+    jars = jars_dir(settings.VAR_DIR)
     return Broker(tmp_path / "broker", port, jars / "broker", find_java().path)
 
 

@@ -1,10 +1,10 @@
 """Jars are pinned: a file that is not the expected one is refused and removed."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from streaming import jars
 from streaming.java import JavaError, find_java
@@ -77,7 +77,7 @@ def test_a_missing_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_every_jar_that_set_up_fetched_has_the_locked_hash() -> None:
-    directory = jars.jars_dir(Path(os.environ.get("MILLRACE_VAR") or "var"))
+    directory = jars.jars_dir(settings.VAR_DIR)
     checked = subprocess.run(
         ["sha256sum", "--check", "--quiet", "--strict"],
         cwd=directory,

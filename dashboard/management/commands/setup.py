@@ -36,7 +36,8 @@ class Command(BaseCommand):
         if "topics" in parts:
             with progress.step("Kafka topics"):
                 setup.prepare_topics()
-                setup.restore_plans()
+                if setup.plans_are_lost():
+                    setup.restore_plans()
         if options["tests"]:
             setup.prepare_test_tools(progress)
         did = "Set-up complete" if progress.steps else "Set-up was complete already"

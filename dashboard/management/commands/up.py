@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -98,7 +99,10 @@ class _Start:
         if not self.options["no_demo"]:
             self.supervisor.start(self._service("demo", "demo", "--rate", str(self.options["rate"])))
             self._announce_first_result(topics.results)
-        setup.restore_plans()
+        if setup.plans_are_lost():
+            # In a process of its own, so that no producer stays open here to outlive the broker.
+            restore = self._service("topics", "setup", "--only", "topics")
+            subprocess.run(restore.command, env={**os.environ, **restore.environment}, check=True)
         if not self.supervisor.wait_until(self._web_accepts, timeout=60):
             return not self.supervisor.stopping
         self.supervisor.say(f"Open {self.address}")
