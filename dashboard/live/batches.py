@@ -1,9 +1,11 @@
 """A batch as its shards measured it: one meter message per shard, added up."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from dashboard.live.messages import MeterMessage, TreeMeter
+
+END_OF_TIME_MS = 253_402_300_800_000  # the year 10000
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Batch:
     kernel_seconds: float
     partials: int
     kernel_steps: int
-    state_bytes: int
+    state_bytes: int | None
     trees: Mapping[str, TreeWork] = field(default_factory=dict)
 
     @property
@@ -60,8 +62,8 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         number=whole["batch"],
         clock=max(shard["clock"] for shard in shards),
         plan=max(shard["plan"] for shard in shards),
-        watermark=whole["watermark"],
-        max_event_time=whole["max_event_time"],
+        watermark=_instant(whole["watermark"]),
+        max_event_time=_instant(whole["max_event_time"]),
         events=whole["events"],
         malformed=whole["malformed"],
         late=whole["late"],
@@ -70,9 +72,19 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         kernel_seconds=sum(shard["kernel_seconds"] for shard in shards),
         partials=sum(shard["partials"] for shard in shards),
         kernel_steps=sum(shard["kernel_steps"] for shard in shards),
-        state_bytes=sum(shard["state_bytes"] for shard in shards),
+        state_bytes=_state_bytes(shards),
         trees=_trees(shard["trees"] for shard in shards),
     )
+
+
+def _state_bytes(shards: Collection[MeterMessage]) -> int | None:
+    told = [shard["state_bytes"] for shard in shards if "state_bytes" in shard]
+    return sum(told) if told else None
+
+
+def _instant(time: int | None) -> int | None:
+    """A time of an event; the sentinels of a source that has seen none are no time."""
+    return time if time is not None and abs(time) < END_OF_TIME_MS else None
 
 
 def _trees(shards: Iterable[Mapping[str, TreeMeter]]) -> dict[str, TreeWork]:

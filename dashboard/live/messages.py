@@ -1,6 +1,6 @@
 """The JSON messages of the job, as they are checked on arrival."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class TreeMeter(TypedDict):
@@ -31,7 +31,7 @@ class MeterMessage(TypedDict):
     kernel_seconds: float
     partials: int
     kernel_steps: int
-    state_bytes: int
+    state_bytes: NotRequired[int]  # where the state store tells it
     trees: dict[str, TreeMeter]
 
 

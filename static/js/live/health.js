@@ -19,7 +19,7 @@ function cells({ health, state, now, connected }) {
     ["Watermark", health.watermark ? duration(now - health.watermark) : "–", "behind", health.watermark ? `results are final up to ${clock(health.watermark, { seconds: true })}` : "no event yet"],
     ["Late", whole(health.late), "events", since],
     ["Malformed", whole(health.malformed), "messages", since],
-    ["State kept", health.state_bytes === null ? "–" : bytes(health.state_bytes), "", "slices of open windows"],
+    ...(health.state_bytes === null ? [] : [["State kept", bytes(health.state_bytes), "", "slices of open windows"]]),
   ];
 }
 
@@ -36,7 +36,7 @@ export class Health {
     const health = facts.sources.get(this.source);
     if (!health) return;
     const rows = cells({ ...facts, health });
-    if (!this.#cells.length) this.#build(rows);
+    if (this.#cells.length !== rows.length) this.#build(rows);
     rows.forEach(([, value, unit, line], at) => {
       const cell = this.#cells[at];
       setText(cell.value, value);

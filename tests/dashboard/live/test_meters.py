@@ -31,6 +31,16 @@ def test_what_belongs_to_the_whole_batch_is_counted_once_and_shards_are_added_up
     assert batch.trees["1"].groups == 20
 
 
+def test_what_the_job_does_not_know_is_none() -> None:
+    message = meter(0, clock=NOW, watermark=-(2**62), max_event_time=-(2**62))
+    del message["state_bytes"]
+    meters = Meters()
+    meters.add(message)
+    batch = meters.source("sensors").newest
+    assert batch is not None
+    assert (batch.watermark, batch.max_event_time, batch.state_bytes) == (None, None, None)
+
+
 def test_the_rate_is_events_per_second_of_the_wall_clock() -> None:
     assert running_for(60).source("sensors").rate() == pytest.approx(1_000)
 
