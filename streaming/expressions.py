@@ -24,8 +24,8 @@ ARROW_TYPES: dict[FieldType, pa.DataType] = {
     "boolean": pa.bool_(),
 }
 
-# Everything a filter may contain. What is not here (subqueries, table functions, casts to files, …) is refused.
-_ALLOWED: tuple[type[exp.Expression], ...] = (
+# Everything a filter may contain; what is not here (subqueries, table functions, …) is refused.
+_ALLOWED: tuple[type[exp.Expr], ...] = (
     exp.Column,
     exp.Identifier,
     exp.Literal,
@@ -89,7 +89,7 @@ def fields(expression: str | None) -> set[str]:
     return {column.name for column in _parse(expression).find_all(exp.Column)} if expression else set()
 
 
-def _parse(expression: str) -> exp.Expression:
+def _parse(expression: str) -> exp.Expr:
     try:
         trees = sqlglot.parse(expression, dialect="duckdb")
     except ParseError as error:
@@ -154,7 +154,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return _connections[0].cursor()
 
 
-def _name(node: exp.Expression) -> str:
+def _name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name}"
     return node.key.replace("_", " ").upper()

@@ -5,6 +5,7 @@ this loop only starts, stops and restarts queries.
 """
 
 import logging
+import os
 import signal
 import threading
 import time
@@ -16,10 +17,11 @@ from types import FrameType
 import msgspec
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from optimizer.plan import Plan
 from streaming import spark as engine
+from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics
@@ -109,7 +111,9 @@ class Job:
             self._sources[key] = Running(source, plan, offset)
         else:
             known.plan, known.plan_offset = plan, offset
-        log.info("Plan %d of %s: %d queries in %d trees.", plan.version, key, len(plan.queries), len(plan.trees))
+        log.info(
+            "Plan %d of %s: %d queries in %d trees.", plan.version, key, len(plan.queries), len(plan.trees)
+        )
 
     def _forget(self, key: str) -> None:
         running = self._sources.pop(key, None)
@@ -120,7 +124,7 @@ class Job:
     def _tend(self, running: Running) -> None:
         """Start what should run, notice what failed, try again after a while."""
         if running.query is not None and not running.query.isActive:
-            self._note_failure(running)
+            self._note_failure(running, running.query)
         wanted = bool(running.plan.trees)
         if running.query is None and wanted and time.monotonic() >= running.retry_at:
             self._start_query(running)
@@ -148,9 +152,8 @@ class Job:
             plans_offset=running.plan_offset + 1,
         )
 
-    def _note_failure(self, running: Running) -> None:
-        assert running.query is not None
-        failure = running.query.exception()
+    def _note_failure(self, running: Running, query: StreamingQuery) -> None:
+        failure = query.exception()
         running.query = None
         self._back_off(running, _cause(str(failure)) if failure else "The query ended.")
 
@@ -180,7 +183,7 @@ class Job:
                 "state": running.state,
                 "since": running.since,
                 "error": running.error,
-                "batch": (running.query.lastProgress or {}).get("batchId") if running.query else None,
+                "batch": engine.last_batch(running.query),
             }
             for key, running in self._sources.items()
             if running.plan.trees
@@ -205,7 +208,11 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
     """Run the job until SIGTERM or SIGINT."""
     topics = Topics(prefix)
     create_topics(bootstrap_servers, topics.shared())
-    spark = engine.session(master, var_dir / "jars", var_dir)
+    jvm_file = var_dir / "run" / f"spark-{prefix}.pid"
+    _end_orphan(jvm_file)
+    spark = engine.session(master, jars_dir(var_dir), var_dir)
+    jvm_file.parent.mkdir(parents=True, exist_ok=True)
+    jvm_file.write_text(str(engine.jvm_pid(spark)))
     job = Job(spark, bootstrap_servers, topics, var_dir / "checkpoints" / prefix)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -217,6 +224,23 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
         job.run()
     finally:
         spark.stop()
+
+
+def _end_orphan(jvm_file: Path) -> None:
+    """End the Spark JVM of a job that was killed: two must never write to one checkpoint.
+
+    It ends by itself when it notices, but may finish a batch before that.
+    """
+    try:
+        pid = int(jvm_file.read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return
+    if b"org.apache.spark.deploy.SparkSubmit" in command:
+        log.warning("Ending the Spark process %d that a killed job left behind.", pid)
+        os.kill(pid, signal.SIGKILL)
+        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+            time.sleep(0.05)
 
 
 def _cause(text: str) -> str:

@@ -18,7 +18,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from optimizer import Statistics, optimize
 from optimizer.plan import Plan
@@ -166,11 +166,19 @@ def _run(
         producer.send(cluster.topics.plans, key=source.id.encode(), value=END_OF_DATA)
         producer.close()
         reader = ProgressReader(cluster.bootstrap_servers, cluster.topics.progress(source.id))
-        while not ((newest := reader.newest()) and newest.ended and _batch(query) >= newest.batch):
+        while not (
+            (newest := reader.newest()) and newest.ended and (engine.last_batch(query) or 0) >= newest.batch
+        ):
             _raise_if_failed(query)
         reader.close()
     finally:
         query.stop()
+
+
+def _ended(query: StreamingQuery, reader: ProgressReader) -> bool:
+    """Whether the batch that closed all windows is done, in every shard."""
+    newest = reader.newest()
+    return newest is not None and newest.ended and (engine.last_batch(query) or 0) >= newest.batch
 
 
 def _wait_until_read(query: StreamingQuery, cluster: _Cluster, total: int, say: Say) -> None:
@@ -184,12 +192,6 @@ def _wait_until_read(query: StreamingQuery, cluster: _Cluster, total: int, say: 
             say(f"{read:,} of {total:,} events, {100 * read // max(1, total)} %")
             told = read
         time.sleep(0.05)
-
-
-def _batch(query: StreamingQuery) -> int:
-    """The last batch that all shards have finished."""
-    progress = query.lastProgress
-    return int(progress["batchId"]) if progress else -1
 
 
 def _offset(end: Any, topic: str) -> int:

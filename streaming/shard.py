@@ -116,9 +116,8 @@ class Shard:
     def _verify(self, reports: list[TaskReport]) -> None:
         for report in reports:
             if report.version != self.meta.timeline.version:
-                raise StaleTask(
-                    f"A task cut events by plan {report.version}, but plan {self.meta.timeline.version} is in force."
-                )
+                in_force = self.meta.timeline.version
+                raise StaleTask(f"A task cut events by plan {report.version}, but {in_force} is in force.")
             for partition, seen in report.partitions.items():
                 known = self.meta.watermark.previous(partition)
                 if seen.previous != known:
@@ -356,5 +355,3 @@ def _closed_until(slices: LaneSlices, watermark: int) -> int:
     if watermark >= slices.lane.until:
         return slices.lane.until
     return int(slices.lane.slice_starts(np.array([watermark], np.int64))[0])
-
-

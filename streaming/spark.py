@@ -20,7 +20,8 @@ from kafka import KafkaConsumer, TopicPartition
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle, StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from streaming import results, shuffle, task
 from streaming.lanes import EARLIEST, LATEST, Timeline
@@ -51,9 +52,9 @@ class Launch:
 
 
 def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> SparkSession:
-    """A session with the settings that mattered when measured; docs/streaming.md has the reasons."""
+    """A session with the settings that mattered when measured; docs/architecture.md has the reasons."""
     environment = {
-        "PYTHONPATH": os.pathsep.join([str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep),
+        "PYTHONPATH": str(PROJECT_DIR),
         "NUMBA_CACHE_DIR": str(var_dir / "numba"),
         # One thread per task: numpy and Arrow pools would only fight with the other tasks.
         "OMP_NUM_THREADS": "1",
@@ -99,6 +100,18 @@ def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> Spa
     spark = builder.getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
     return spark
+
+
+def jvm_pid(spark: SparkSession) -> int:
+    """The process id of the session's JVM."""
+    gateway: Any = spark.sparkContext._gateway
+    return int(gateway.proc.pid)
+
+
+def last_batch(query: StreamingQuery | None) -> int | None:
+    """The number of the last batch that a query has finished."""
+    progress: Any = query.lastProgress if query else None
+    return int(progress["batchId"]) if progress else None
 
 
 def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
@@ -298,8 +311,8 @@ class ShardProcessor(StatefulProcessor):
 
         It is taken out of the cache while it is worked on, so that a failed task leaves nothing half done.
         """
-        stored = self._meta.get()[0] if self._meta.exists() else self._first
-        meta = msgspec.msgpack.decode(bytes(stored), type=ShardMeta)
+        stored = self._meta.get()
+        meta = msgspec.msgpack.decode(bytes(stored[0]) if stored else self._first, type=ShardMeta)
         cached = _cache.pop((self._launch.checkpoint, number), None)
         if cached is not None and cached.meta.batch == meta.batch:
             return cached

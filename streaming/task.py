@@ -1,8 +1,9 @@
-"""A map task: Kafka messages in, one report per shard out. Runs in Spark's Python workers; no Spark in here."""
+"""A map task: Kafka messages in, one report per shard out. Runs in Spark's Python workers."""
 
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import duckdb
 import numpy as np
@@ -100,7 +101,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     partition = batch.column(1).to_numpy(zero_copy_only=False)
     changes = np.flatnonzero((np.diff(kind) != 0) | (np.diff(partition) != 0)) + 1
     bounds = [0, *changes.tolist(), len(kind)]
-    for low, high in zip(bounds, bounds[1:], strict=False):
+    for low, high in pairwise(bounds):
         if high > low:
             yield batch.slice(low, high - low)
 

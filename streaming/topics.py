@@ -1,5 +1,6 @@
 """The Kafka topics between web and job: the only wire there is."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka import KafkaAdminClient
@@ -71,9 +72,7 @@ def create_topics(bootstrap_servers: str, topics: list[NewTopic]) -> None:
         for topic in topics:
             if topic.name in existing:
                 continue
-            try:
+            with suppress(TopicAlreadyExistsError):  # another process was faster
                 admin.create_topics([topic])
-            except TopicAlreadyExistsError:
-                pass  # another process was faster
     finally:
         admin.close()

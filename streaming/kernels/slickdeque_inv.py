@@ -82,7 +82,8 @@ def _settled(running: _Running, rows: Rows, newest: int) -> np.ndarray:
         running.error[:] = 0
         for number in range(running.low, newest):
             _add(running.total, running.error, rows(number))
-        answer = running.total + running.error
+        with np.errstate(invalid="ignore"):  # a total that overflows for real has no error term
+            answer = np.where(np.isfinite(running.total), running.total + running.error, running.total)
     return answer
 
 

@@ -27,9 +27,7 @@ class SlickDequeNonInv:
         self._widen(len(row))
         if len(row) and self._length[: len(row)].max() >= self._slices.shape[1]:
             self._deepen()
-        self.steps += _push(
-            self._slices, self._values, self._first, self._length, number, self._sign * row
-        )
+        self.steps += _push(self._slices, self._values, self._first, self._length, number, self._sign * row)
 
     def answer(self, query: str, low: int, width: int) -> np.ndarray:
         self._widen(width)

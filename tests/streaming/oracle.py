@@ -13,7 +13,9 @@ Row = tuple[str, str, str, tuple[Any, ...], int, int]  # query, range, slide, gr
 def answers(events: Path, spec: dict[str, Any]) -> dict[Row, tuple[float | None, int]]:
     """Every window of every query of a replay spec over a file of JSON lines: (value, count)."""
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE events AS SELECT * FROM read_json('{events}', format='newline_delimited')")
+    connection.execute(
+        f"CREATE TABLE events AS SELECT * FROM read_json('{events}', format='newline_delimited')"
+    )
     time_field = spec["source"]["event_time"]
     found: dict[Row, tuple[float | None, int]] = {}
     for query in spec["queries"]:
@@ -29,7 +31,7 @@ def answers(events: Path, spec: dict[str, Any]) -> dict[Row, tuple[float | None,
 def _sql(query: dict[str, Any], time_field: str, size: int, slide: int) -> str:
     group_by = query.get("group_by", [])
     field = query.get("field") or "*"
-    value = f"{ {'mean': 'avg'}.get(query['aggregate'], query['aggregate'])}({field})"
+    value = f"{ {'mean': 'avg'}.get(query['aggregate'], query['aggregate']) }({field})"
     names = "".join(f", {name}" for name in group_by)
     return f"""
         WITH placed AS (

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from optimizer.queries import Query
 from optimizer.windows import Window
-
 from tests.streaming.engine import Engine, brute_force, plan_of
 
 AGGREGATES = ("count", "sum", "mean", "min", "max")
@@ -17,7 +17,10 @@ FAMILY = {"count": "additive", "sum": "additive", "mean": "additive"}
 @st.composite
 def windows(draw: st.DrawFn) -> Window:
     slide = draw(st.integers(1, 12)) * 500
-    return Window(draw(st.integers(slide // 100, 60)) * 100 if draw(st.booleans()) else slide * draw(st.integers(1, 5)), slide)
+    return Window(
+        draw(st.integers(slide // 100, 60)) * 100 if draw(st.booleans()) else slide * draw(st.integers(1, 5)),
+        slide,
+    )
 
 
 @st.composite
@@ -73,7 +76,9 @@ def test_every_plan_gives_the_answers_of_the_definition(kernel, chosen, batches,
 
 
 @settings(max_examples=60, deadline=None)
-@given(first=queries(), second=queries("r"), batches=streams(), adopt_at=st.integers(0, 4), share=st.booleans())
+@given(
+    first=queries(), second=queries("r"), batches=streams(), adopt_at=st.integers(0, 4), share=st.booleans()
+)
 def test_a_plan_adopted_on_the_way_changes_no_answer(first, second, batches, adopt_at, share):
     """Queries that stay keep all their windows; new ones answer every window they claim, rightly."""
     both = first + second

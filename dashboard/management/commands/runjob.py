@@ -16,6 +16,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         with as_problems():
             find_java()
-        from streaming import job  # here, because it imports Spark
+        from streaming.job import run  # here, because it imports Spark
 
-        job.run(settings.KAFKA_BOOTSTRAP, settings.TOPIC_PREFIX, settings.SPARK_MASTER, settings.VAR_DIR)
+        run(settings.KAFKA_BOOTSTRAP, settings.TOPIC_PREFIX, settings.SPARK_MASTER, settings.VAR_DIR)
