@@ -14,6 +14,12 @@ export function spoken(milliseconds) {
   return parts.join(" ") || "0 s";
 }
 
+/** About how long, in two figures of one unit: "1.3 h". */
+export function roughly(milliseconds) {
+  const [unit, size] = UNITS.find(([, length]) => milliseconds >= length) ?? UNITS.at(-1);
+  return `${Number((milliseconds / size).toPrecision(2))} ${unit}`;
+}
+
 /** The finest round step that puts at most `most` ticks into a span. */
 export function tickStep(span, most) {
   return (STEPS.find((seconds) => span / (seconds * 1_000) <= most) ?? STEPS.at(-1)) * 1_000;

@@ -1,6 +1,6 @@
 // <window-drawing data-windows='{"windows": [[range, slide], …], "edges": [[period, residue], …]}'>
 // Windows on a time axis, to scale: the newest of each size in full, three older ones fading, slices on top.
-import { clock, spoken, tickStep } from "./durations.js";
+import { clock, roughly, spoken, tickStep } from "./durations.js";
 
 const LABEL = 62; // room for the sizes at the left
 const NARROW = 520;
@@ -109,8 +109,7 @@ class WindowDrawing extends HTMLElement {
       if (end > left) svg += `<rect x="${left}" y="${y + (3 - age) * 8}" width="${end - left}" height="5.5" rx="1.5" fill="${colour}" opacity="${FADES[age]}"/>`;
     }
     svg += text(0, y + 31, spoken(range), 'font-weight="600" style="fill:var(--ink)"');
-    const span = now - scale.from;
-    const note = ownScales ? `${spoken(Math.round(span / 1_000) * 1_000)} wide` : slide === range ? "tumbling" : `every ${spoken(slide)}`;
+    const note = ownScales ? `${roughly(now - scale.from)} wide` : slide === range ? "tumbling" : `every ${spoken(slide)}`;
     return svg + text(width, y + 31, note, 'text-anchor="end"');
   }
 
