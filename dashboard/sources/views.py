@@ -16,10 +16,10 @@ from dashboard.planning import service as planning
 from dashboard.planning.wire import WireDown
 from dashboard.sources.dead_letters import recent_dead_letters
 from dashboard.sources.forms import UNIT_CHOICES, ConnectionForm, SourceForm, connection_mark
-from dashboard.sources.inference import Inference, infer
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, list_topics, newest_messages
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import ShownMessage, present
+from streaming.inference import Inference, infer
 
 INFERRED_FROM = 200
 TABS = ("overview", "messages", "dead-letters")

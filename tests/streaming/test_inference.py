@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.sources.inference import guess_time_unit, infer
+from streaming.inference import guess_time_unit, infer
 
 
 def encoded(*objects: object) -> list[bytes]:
