@@ -21,6 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from optimizer.plan import Plan
 from streaming import spark as engine
+from streaming.broker import answers
 from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
 from streaming.sources import SourceSpec
@@ -207,12 +208,14 @@ def checkpoint_name(source: SourceSpec) -> str:
 def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None:
     """Run the job until SIGTERM or SIGINT."""
     topics = Topics(prefix)
-    create_topics(bootstrap_servers, topics.shared())
     jvm_file = var_dir / "run" / f"spark-{prefix}.pid"
     _end_orphan(jvm_file)
     spark = engine.session(master, jars_dir(var_dir), var_dir)
     jvm_file.parent.mkdir(parents=True, exist_ok=True)
     jvm_file.write_text(str(engine.jvm_pid(spark)))
+    # Spark starts while the broker does: it is the slower of the two, and does not need it.
+    _wait_for_kafka(bootstrap_servers)
+    create_topics(bootstrap_servers, topics.shared())
     job = Job(spark, bootstrap_servers, topics, var_dir / "checkpoints" / prefix)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
@@ -224,6 +227,16 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
         job.run()
     finally:
         spark.stop()
+
+
+def _wait_for_kafka(bootstrap_servers: str) -> None:
+    """Return when Kafka answers; say so when it takes long, and go on waiting."""
+    began = told = time.monotonic()
+    while not answers(bootstrap_servers):
+        if time.monotonic() - told > 10:
+            told = time.monotonic()
+            log.warning("Kafka at %s has not answered for %.0f s.", bootstrap_servers, told - began)
+        time.sleep(0.2)
 
 
 def _end_orphan(jvm_file: Path) -> None:

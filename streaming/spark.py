@@ -73,6 +73,7 @@ def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> Spa
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
+        "spark.python.daemon.module": "streaming.worker_daemon",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.streaming.stateStore.providerClass": (

@@ -1,4 +1,4 @@
-"""Set-up in order: Java, front-end files, jars, database, topics, test tools. What is done is skipped."""
+"""Set-up in order: Java, files, jars, kernels, database, topics, test tools. What is done is skipped."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from django.conf import settings
 
 from dashboard.models import PlanVersion
 from dashboard.planning.service import publish_pending
-from dashboard.platform import database, test_tools
+from dashboard.platform import database, kernels, test_tools
 from dashboard.platform.checks import is_empty
 from dashboard.platform.frontend import FrontEnd
 from dashboard.platform.problems import Problem, as_problems
@@ -38,6 +38,10 @@ def prepare_files(progress: Progress) -> Java:
             if jars.missing(directory, jar_set):
                 with progress.step(f"Jars: {jar_set.what}") as tell:
                     jars.fetch(directory, jar_set, java.path, log, tell)
+        compiled = kernels.CompiledKernels(settings.BASE_DIR, settings.VAR_DIR)
+        if not compiled.are_current():
+            with progress.step("Kernels, compiled for this machine"):
+                compiled.make()
         return java
 
 

@@ -88,12 +88,14 @@ class _Start:
         if self.cluster is None:
             port = str(self.options["broker_port"])
             self.supervisor.start(self._service("broker", "runbroker", "--port", port, grace=40.0))
-        admin = setup.prepare_database(self.progress)  # while the broker starts
+        elif not self._wait_for_kafka():  # a cluster that is not there is said before anything is started
+            return False
+        self.supervisor.start(self._service("job", "runjob", grace=30.0))  # it waits for the broker itself
+        admin = setup.prepare_database(self.progress)
         if not self._wait_for_kafka():
             return False
         topics = Topics(settings.TOPIC_PREFIX)
         setup.prepare_topics()
-        self.supervisor.start(self._service("job", "runjob", grace=30.0))
         web = ("runserver", f"{self.host}:{self.port}", "--noreload")
         self.supervisor.start(self._service("web", *web))
         if not self.options["no_demo"]:

@@ -1,0 +1,61 @@
+"""Compile the kernels before they are needed: `python -m streaming.warm_up` fills numba's cache on disk.
+
+Without it the first batches of a new installation would wait several seconds for the compiler, in every
+worker process.
+"""
+
+import msgspec
+import pyarrow as pa
+
+from optimizer.plan import Plan, Tree
+from optimizer.queries import Query
+from optimizer.windows import Window
+from streaming import shuffle, task
+from streaming.lanes import EARLIEST, Timeline
+from streaming.shard import END_OF_DATA, Shard, ShardMeta
+from streaming.sources import SourceSpec
+from streaming.task import TaskSetup
+from streaming.watermark import Watermark
+
+KERNEL_USES = (
+    ("mean", "slickdeque_inv"),
+    ("max", "slickdeque_noninv"),
+    ("min", "slickdeque_noninv"),
+    ("max", "flatfit"),
+)
+
+
+def warm_up() -> None:
+    """Send a few events through map task, shard and every kernel."""
+    source = SourceSpec("warm-up", "", "", "json", (("ts", "integer"), ("v", "number")), "ts")
+    trees = tuple(
+        Tree(str(number), (_query(f"q{number}", aggregate),), kernel, edge_rate=1, omega=1, cost=1)
+        for number, (aggregate, kernel) in enumerate(KERNEL_USES)
+    )
+    timeline = Timeline().adopt(Plan(source.id, 1, "no_share", trees), EARLIEST)
+    shard = Shard(0, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))
+    setup = TaskSetup(source, timeline, "", "", shards=1)
+    events = [(task.EVENT, msgspec.json.encode({"ts": second * 1_000, "v": second})) for second in range(40)]
+    for batch, rows in enumerate((events, [(task.PLAN, END_OF_DATA)])):
+        reports = task.work(setup, timeline, {}, [_messages(rows)])
+        shard.apply([shuffle.decode(report) for report in reports], batch)
+
+
+def _query(name: str, aggregate: str) -> Query:
+    return Query(name, name, aggregate, "v", Window(5_000, 1_000))
+
+
+def _messages(rows: list[tuple[int, bytes]]) -> pa.RecordBatch:
+    count = len(rows)
+    columns = [
+        pa.array([kind for kind, _ in rows], pa.int32()),
+        pa.array([0] * count, pa.int32()),
+        pa.array(range(count), pa.int64()),
+        pa.array([0] * count, pa.int64()),
+        pa.array([value for _, value in rows], pa.binary()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=list(task.INPUT_COLUMNS))
+
+
+if __name__ == "__main__":
+    warm_up()

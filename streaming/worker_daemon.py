@@ -1,0 +1,14 @@
+"""The process from which Spark forks its Python workers, with our modules loaded already.
+
+A worker that imports numba, pyarrow and DuckDB by itself needs one to two seconds of a core before its first
+event; forked from here it has them at once.
+"""
+
+from pyspark import daemon
+
+import streaming.shard
+import streaming.spark
+import streaming.task  # noqa: F401  (loaded for the workers)
+
+if __name__ == "__main__":
+    daemon.manager()
