@@ -109,9 +109,8 @@ class Broker:
 
     def _format_storage(self) -> None:
         """KRaft wants its directory formatted with a cluster id before the first start."""
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         command = self._java_command(
-            "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self._properties)
+            "kafka.tools.StorageTool", "format", "-t", _new_cluster_id(), "-c", str(self._properties)
         )
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -122,6 +121,14 @@ class Broker:
     def _java_command(self, main: str, *arguments: str, options: tuple[str, ...] = ()) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.data_dir / 'log4j2.properties'}"
         return [str(self._java), *options, logging, "-cp", f"{self._jars_dir}/*", main, *arguments]
+
+
+def _new_cluster_id() -> str:
+    """A random UUID as Kafka writes it; one that begins with a dash would be read as an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
 
 
 def port_is_free(port: int, host: str = HOST) -> bool:

@@ -4,13 +4,18 @@ import json
 import logging
 import threading
 import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 from kafka import KafkaProducer
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError
+from kafka.producer.future import FutureRecordMetadata
 
+from streaming.broker import answers
 from streaming.topics import create_topics
 
 TOPIC = "demo.sensors"
@@ -18,6 +23,7 @@ PARTITIONS = 4
 DEVICES = 1000
 PLANTS = 12
 TICK = 0.04  # s between batches
+UNANSWERED = 5.0  # s without a receipt from the broker: it is gone
 WAVE_MS = 240_000  # a plant's temperature swings once in four minutes, so that a chart moves visibly
 
 OUT_OF_ORDER = 0.03
@@ -109,34 +115,50 @@ def demo_topic() -> NewTopic:
 def produce(bootstrap_servers: str, rate: int, stop: threading.Event, seed: int = 1) -> None:
     """Send `rate` events a second, evenly, until told to stop; a broker that goes away is waited for."""
     while not stop.is_set():
+        if not answers(bootstrap_servers):
+            logger.warning("No broker answers at %s; trying again.", bootstrap_servers)
+            stop.wait(2)
+            continue
         try:
             create_topics(bootstrap_servers, [demo_topic()])
             _produce_while_connected(bootstrap_servers, rate, stop, seed)
         except KafkaError as error:
-            logger.warning("The broker at %s does not answer (%s); trying again.", bootstrap_servers, error)
-            stop.wait(2)
+            logger.warning("The broker at %s went away (%s).", bootstrap_servers, error)
 
 
 def _produce_while_connected(bootstrap_servers: str, rate: int, stop: threading.Event, seed: int) -> None:
+    """Send until told to stop; raises KafkaError once the broker no longer takes what is sent."""
     producer = KafkaProducer(
         bootstrap_servers=bootstrap_servers,
+        acks=1,
+        enable_idempotence=False,  # after an outage newer events are worth more than the ones it delayed
         linger_ms=5,
         max_block_ms=5_000,
-        request_timeout_ms=5_000,
-        delivery_timeout_ms=10_000,
+        request_timeout_ms=3_000,
+        delivery_timeout_ms=4_000,
     )
     logger.info("Sending %s events/s to %s.", f"{rate:,}", TOPIC)
+    receipts: deque[FutureRecordMetadata] = deque()  # not looked at yet; a second's worth
+    try:
+        for message in _paced(rate, stop, seed):
+            receipts.append(producer.send(TOPIC, key=message.key, value=message.value))
+            while len(receipts) > rate or (receipts and receipts[0].is_done):
+                # A producer that lost its broker does not always find it again: the next one does.
+                receipts.popleft().get(timeout=UNANSWERED)
+    finally:
+        with suppress(KafkaError):  # what a broker that went away did not take is lost with it
+            producer.close(timeout=10)
+
+
+def _paced(rate: int, stop: threading.Event, seed: int) -> Iterator[Message]:
+    """Messages at an even rate, in small batches, until told to stop."""
     begin = until = time.time()
     number = sent = 0
-    try:
-        while not stop.wait(TICK):
-            now = time.time()
-            if now - until > 1:  # the machine slept: go on from here instead of catching up in a burst
-                begin, until, sent = now - TICK, now - TICK, 0
-            count = int((now - begin) * rate) - sent
-            batch_id = int(begin * 1000) + number
-            for message in make_batch(seed, batch_id, int(until * 1000), int(now * 1000), count):
-                producer.send(TOPIC, key=message.key, value=message.value)
-            until, sent, number = now, sent + count, number + 1
-    finally:
-        producer.close(timeout=5)
+    while not stop.wait(TICK):
+        now = time.time()
+        if now - until > 1:  # the machine slept: go on from here instead of catching up in a burst
+            begin, until, sent = now - TICK, now - TICK, 0
+        count = int((now - begin) * rate) - sent
+        batch_id = int(begin * 1000) + number
+        yield from make_batch(seed, batch_id, int(until * 1000), int(now * 1000), count)
+        until, sent, number = now, sent + count, number + 1

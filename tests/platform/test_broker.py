@@ -8,7 +8,7 @@ from django.conf import settings
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
 
-from streaming.broker import Broker, BrokerError, answers, free_port
+from streaming.broker import Broker, BrokerError, _new_cluster_id, answers, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.topics import create_topics
@@ -36,6 +36,10 @@ def test_messages_outlive_a_restart_of_the_broker(tmp_path: Path) -> None:
         )
         assert next(consumer).value == b"still here"
         consumer.close()
+
+
+def test_no_cluster_id_looks_like_an_option() -> None:
+    assert not any(_new_cluster_id().startswith("-") for _ in range(1000))
 
 
 def test_a_busy_port_is_one_sentence(tmp_path: Path) -> None:
