@@ -24,14 +24,22 @@ DEVICES = 1000
 PLANTS = 12
 TICK = 0.04  # s between batches
 UNANSWERED = 5.0  # s without a receipt from the broker: it is gone
-WAVE_MS = 240_000  # a plant's temperature swings once in four minutes, so that a chart moves visibly
+WAVE_MS = (
+    210_000  # the weather that all plants share swings in three and a half minutes: a chart moves visibly
+)
+PLANT_WAVE_MS = 130_000  # each plant has a rhythm of its own on top, and no two are in step
+WAVE = 2.5  # degrees
+PLANT_WAVE = 1.5
+LOAD_SWING = 0.15  # how far the rate of events strays from its mean, with the weather
 
 OUT_OF_ORDER = 0.03
 DISORDER_MS = 5_000
 TOO_LATE = 0.001
 LATENESS_MS = 10_000  # what the demo source allows; too late is later than this
 MALFORMED = 0.001
-SPIKE = 0.0005
+NOT_OK = 0.03  # on average; more when it is hot
+FAULTS = 1 / 3  # of those that are not ok, the rest are warnings
+SPIKE = 0.00003
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +57,10 @@ def make_batch(seed: int, number: int, start_ms: int, end_ms: int, count: int) -
     plants = devices % PLANTS
     clock = start_ms + np.arange(count) * (end_ms - start_ms) // max(count, 1)
     times = clock - _delays(random, count)
-    temperatures = _temperatures(random, times, devices, plants)
+    weather = _weather(times, plants)
+    temperatures = _temperatures(random, weather, devices, plants)
     humidity = np.clip(78 - 1.2 * temperatures + random.normal(0, 2, count), 5, 100)
-    status = random.choice(("ok", "warn", "fault"), count, p=(0.97, 0.02, 0.01))
+    status = _status(random, weather)
     faults = random.random(count)
     return [
         Message(
@@ -79,14 +88,25 @@ def _delays(random: np.random.Generator, count: int) -> np.ndarray:
     return np.where(luck > 1 - TOO_LATE, too_late, delays)
 
 
+def _weather(times: np.ndarray, plants: np.ndarray) -> np.ndarray:
+    """How much warmer than usual it is, in degrees: what all plants share and what is each one's own."""
+    common = WAVE * np.sin(2 * np.pi * times / WAVE_MS)
+    return common + PLANT_WAVE * np.sin(2 * np.pi * (times / PLANT_WAVE_MS + plants / PLANTS))
+
+
 def _temperatures(
-    random: np.random.Generator, times: np.ndarray, devices: np.ndarray, plants: np.ndarray
+    random: np.random.Generator, weather: np.ndarray, devices: np.ndarray, plants: np.ndarray
 ) -> np.ndarray:
-    count = len(times)
-    wave = 4 * np.sin(2 * np.pi * (times / WAVE_MS + plants / PLANTS))
+    count = len(weather)
     bias = (devices * 7919 % 200) / 100 - 1  # each sensor is off by up to a degree, always the same
-    spikes = np.where(random.random(count) < SPIKE, random.uniform(15, 30, count), 0)
-    return 20 + 0.4 * plants + wave + bias + random.normal(0, 0.3, count) + spikes
+    spikes = np.where(random.random(count) < SPIKE, random.uniform(6, 14, count), 0)
+    return 20 + 0.4 * plants + weather + bias + random.normal(0, 0.3, count) + spikes
+
+
+def _status(random: np.random.Generator, weather: np.ndarray) -> np.ndarray:
+    luck = random.random(len(weather))
+    not_ok = NOT_OK * (1 + 0.8 * weather / (WAVE + PLANT_WAVE))
+    return np.select([luck < FAULTS * not_ok, luck < not_ok], ["fault", "warn"], "ok")
 
 
 def _encode(
@@ -150,15 +170,25 @@ def _produce_while_connected(bootstrap_servers: str, rate: int, stop: threading.
             producer.close(timeout=10)
 
 
+def events_between(begin: float, end: float, rate: int) -> float:
+    """How many events belong between two instants (s): `rate` a second on average, more when it is warm."""
+
+    def since_epoch(instant: float) -> float:
+        turn = 2 * np.pi * 1000 / WAVE_MS  # per second
+        return float(instant - LOAD_SWING * np.cos(turn * instant) / turn)
+
+    return rate * (since_epoch(end) - since_epoch(begin))
+
+
 def _paced(rate: int, stop: threading.Event, seed: int) -> Iterator[Message]:
-    """Messages at an even rate, in small batches, until told to stop."""
+    """Messages at their rate, in small batches, until told to stop."""
     begin = until = time.time()
     number = sent = 0
     while not stop.wait(TICK):
         now = time.time()
         if now - until > 1:  # the machine slept: go on from here instead of catching up in a burst
             begin, until, sent = now - TICK, now - TICK, 0
-        count = int((now - begin) * rate) - sent
+        count = int(events_between(begin, now, rate)) - sent
         batch_id = int(begin * 1000) + number
         yield from make_batch(seed, batch_id, int(until * 1000), int(now * 1000), count)
         until, sent, number = now, sent + count, number + 1

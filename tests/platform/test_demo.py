@@ -9,6 +9,8 @@ from streaming import demo
 
 START, END = 1_794_838_000_000, 1_794_838_100_000
 COUNT = 200_000
+WARM = START - START % demo.WAVE_MS + demo.WAVE_MS // 4
+COLD = WARM + demo.WAVE_MS // 2
 
 
 @pytest.fixture(scope="module")
@@ -71,17 +73,45 @@ def test_some_come_out_of_order_and_few_later_than_allowed(messages: list[demo.M
     assert min(delays) == 0
 
 
-def test_most_readings_are_ok(messages: list[demo.Message]) -> None:
-    events = _events(messages)
-    assert 0.96 <= sum(event["status"] == "ok" for _, event in events) / len(events) <= 0.98
+def _second(at_ms: int) -> list[dict[str, Any]]:
+    return [event for _, event in _events(demo.make_batch(1, at_ms, at_ms, at_ms + 1000, 5000))]
 
 
-def test_a_sites_temperature_follows_a_slow_wave() -> None:
-    def average(at_ms: int) -> float:
-        events = _events(demo.make_batch(1, 0, at_ms, at_ms + 1000, 5000))
-        readings = [event["temp"] for _, event in events if event["site"] == "plant-01"]
-        return sum(readings) / len(readings)
+def _average(events: list[dict[str, Any]]) -> float:
+    return sum(event["temp"] for event in events) / len(events)
 
-    base = START - START % demo.WAVE_MS
-    top, bottom = average(base + demo.WAVE_MS // 4), average(base + 3 * demo.WAVE_MS // 4)
-    assert 7 <= top - bottom <= 9
+
+def _share_not_ok(events: list[dict[str, Any]]) -> float:
+    return sum(event["status"] != "ok" for event in events) / len(events)
+
+
+def test_three_in_a_hundred_readings_are_not_ok() -> None:
+    whole_wave = [event for step in range(20) for event in _second(WARM + step * demo.WAVE_MS // 20)]
+    assert 0.025 <= _share_not_ok(whole_wave) <= 0.035
+
+
+def test_the_average_over_all_sites_follows_a_slow_wave() -> None:
+    assert 4 <= _average(_second(WARM)) - _average(_second(COLD)) <= 6
+
+
+def test_sites_differ_and_are_not_in_step() -> None:
+    waves = {}
+    for site in ("plant-01", "plant-07"):
+        seconds = [_second(WARM + step * demo.PLANT_WAVE_MS // 4) for step in range(4)]
+        waves[site] = [_average([event for event in one if event["site"] == site]) for one in seconds]
+    gaps = [later - first for first, later in zip(waves["plant-01"], waves["plant-07"], strict=True)]
+    assert sum(gaps) / len(gaps) > 2
+    assert max(gaps) - min(gaps) > 3
+
+
+def test_more_readings_fail_when_it_is_warm() -> None:
+    warm = [event for step in range(10) for event in _second(WARM + step * 100)]
+    cold = [event for step in range(10) for event in _second(COLD + step * 100)]
+    assert _share_not_ok(warm) > 1.5 * _share_not_ok(cold)
+
+
+def test_the_rate_swings_with_the_weather_and_keeps_its_mean() -> None:
+    wave = demo.WAVE_MS / 1000
+    assert demo.events_between(0, wave, 2000) == pytest.approx(2000 * wave)
+    assert demo.events_between(WARM / 1000, WARM / 1000 + 1, 2000) == pytest.approx(2300, abs=1)
+    assert demo.events_between(COLD / 1000, COLD / 1000 + 1, 2000) == pytest.approx(1700, abs=1)
