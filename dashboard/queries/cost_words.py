@@ -57,7 +57,9 @@ def _span(before: float, after: float) -> str:
 
 
 def _sharing(preview: Preview) -> Cell:
-    saving = int(preview.saving * 100 + 1e-9)  # rounded down: 100 % would mean that it costs nothing
+    saving = int(preview.saving * 100 + 1e-9)  # rounded down: 100 % means that it costs nothing
+    if saving >= 100:
+        return Cell("Sharing", "No extra cost", "its slices are there already", is_good=True)
     if saving < 1:
         return Cell("Sharing", "Nothing yet", "costs what it costs alone")
     return Cell("Sharing", f"{saving}{THIN}% cheaper", "than running alone", is_good=True)

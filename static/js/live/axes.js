@@ -1,6 +1,7 @@
 // The look of all charts: horizontal grid only, round clock times, one number format per axis.
 import { clock, tickFormat } from "./format.js";
 import { token } from "./palette.js";
+import { roundTicks } from "./ticks.js";
 
 const MINUTE = 60_000;
 const STEPS = [1, 2, 3, 5, 10, 15, 30, 60].map((minutes) => minutes * MINUTE);
@@ -25,17 +26,18 @@ export function timeAxis() {
   };
 }
 
-export function valueAxis({ fromZero = false } = {}) {
+/** An axis that fits these values; without any it has lines but no numbers, which would be made up. */
+export function valueAxis(values) {
+  const known = values.filter((value) => value !== null);
+  const extent = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
+  const ticks = known.length ? roundTicks(...extent, { whole: known.every(Number.isInteger) }) : [0, 1, 2];
+  const format = tickFormat(ticks);
   return {
-    beginAtZero: fromZero,
-    grace: "8%",
+    min: ticks[0],
+    max: ticks.at(-1),
     border: { display: false },
     grid: { color: token("grid"), drawTicks: false },
-    ticks: {
-      color: token("ink-3"),
-      maxTicksLimit: 5,
-      padding: 8,
-      callback: (value, _, ticks) => tickFormat(ticks.map((tick) => tick.value))(value),
-    },
+    ticks: { display: known.length > 0, color: token("ink-3"), padding: 8, callback: (value) => format(value) },
+    afterBuildTicks: (scale) => (scale.ticks = ticks.map((value) => ({ value }))),
   };
 }

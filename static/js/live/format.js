@@ -2,14 +2,14 @@
 const THIN = "\u202f"; // narrow no-break space before units
 const minus = (text) => text.replace("-", "−");
 
-/** A value in three digits or so: 1,204 · 38.2 k · 1.45 M · 0.0123. */
-export function number(value) {
+/** A value in three digits or so: 1,204 · 38.2 k · 1.45 M · 0.0123; `whole`: one of values without fractions. */
+export function number(value, whole = Number.isInteger(value)) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
   if (size >= 1e9) return minus(`${Number((value / 1e9).toPrecision(3))}${THIN}G`);
   if (size >= 1e6) return minus(`${Number((value / 1e6).toPrecision(3))}${THIN}M`);
   if (size >= 1e4) return minus(`${Number((value / 1e3).toPrecision(3))}${THIN}k`);
-  if (size >= 100 || Number.isInteger(value)) return minus(Math.round(value).toLocaleString("en"));
+  if (size >= 100 || whole || value === 0) return minus(Math.round(value).toLocaleString("en"));
   if (size >= 1) return minus(value.toPrecision(3));
   return minus(String(Number(value.toPrecision(3))));
 }

@@ -29,7 +29,9 @@ export class Legend {
         this.#rows.delete(id);
       }
     }
-    series.forEach((one, at) => this.#place(this.#row(one), one, at, range));
+    const summaries = series.map(({ points }) => summary(points, ...range));
+    const whole = summaries.every(({ last, min, max }) => [last, min, max].every((value) => value === null || Number.isInteger(value)));
+    series.forEach((one, at) => this.#place(this.#row(one), one, at, summaries[at], whole));
   }
 
   #row(one) {
@@ -47,14 +49,13 @@ export class Legend {
     return this.#rows.get(one.id);
   }
 
-  #place(row, one, at, range) {
+  #place(row, one, at, { last, min, max }, whole) {
     if (this.#body.children[at] !== row.element) this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
     row.key.style.cssText = `height:${one.style.width + 0.75}px;background:${one.style.colour}`;
     setText(row.name, one.label);
     setText(row.detail, one.detail);
     row.element.classList.toggle("is-hidden", one.hidden);
     row.button.setAttribute("aria-pressed", String(!one.hidden));
-    const { last, min, max } = summary(one.points, ...range);
-    [last, min, max].forEach((value, column) => setText(row.cells[column], number(value)));
+    [last, min, max].forEach((value, column) => setText(row.cells[column], number(value, whole)));
   }
 }

@@ -5,6 +5,10 @@ import { faded } from "./palette.js";
 import { chartLibrary } from "./vendor.js";
 
 const SPAN_MS = 15 * 60_000;
+const LEAST_SPAN_MS = 3 * 60_000;
+
+/** From when on to show results up to `until`: a quarter of an hour, less while there is less to show. */
+export const shownFrom = (oldest, until) => Math.max(until - SPAN_MS, Math.min(oldest, until - LEAST_SPAN_MS));
 
 /** The points to draw up to `now`: the window that closes next stands at `now`, later ones wait; gaps stay gaps. */
 export function drawable(points, slide, now) {
@@ -12,7 +16,7 @@ export function drawable(points, slide, now) {
   let before = null;
   for (const [end, value, final] of points.values()) {
     if (before !== null && end - before > slide * 1.5) result.push({ x: (before + end) / 2, y: null });
-    result.push({ x: Math.min(end, now), y: value, final });
+    result.push({ x: Math.min(end, now), y: value, final, end });
     if (end > now) break;
     before = end;
   }
@@ -24,6 +28,14 @@ function lonely(context) {
   const at = context.dataIndex;
   const missing = (point) => point === undefined || point.y === null;
   return missing(data[at - 1]) && missing(data[at + 1]) ? 2 : 0;
+}
+
+/** The values that set the scale: those in sight, but for windows that still fill and would pull it down. */
+export function scaleValues(datasets, { from, heard }) {
+  const shown = datasets.filter(({ hidden }) => !hidden).flatMap(({ data }) => data);
+  const seen = shown.filter(({ x, y }) => x >= from && y !== null);
+  const filled = seen.filter(({ final, end }) => final || end <= heard);
+  return (filled.length ? filled : seen).map(({ y }) => y);
 }
 
 const provisional = (segment, data) => data[segment.p1DataIndex]?.final === false;
@@ -63,21 +75,21 @@ export class LineChart {
           parsing: false,
           normalized: true,
           layout: { padding: { top: 18, right: 1 } },
-          scales: { x: timeAxis(), y: valueAxis() },
+          scales: { x: timeAxis(), y: valueAxis([]) },
           plugins: { timeMarks: {} },
         },
       });
     });
   }
 
-  /** Draw these series; `until` is the right edge. */
-  draw({ series, until, now, marks }) {
+  /** Draw these series between `from` and `until`; `heard` is the time of the newest event. */
+  draw({ series, from, until, now, heard, marks }) {
     const chart = this.#chart;
     if (!chart) return;
-    chart.options.scales.x = { ...timeAxis(), min: until - SPAN_MS, max: until };
-    chart.options.scales.y = valueAxis();
-    chart.options.plugins.timeMarks = { ...marks, crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
     chart.data.datasets = series.map((one) => dataset({ ...one, data: drawable(one.points, one.slide, now) }));
+    chart.options.scales.x = { ...timeAxis(), min: from, max: until };
+    chart.options.scales.y = valueAxis(scaleValues(chart.data.datasets, { from, heard }));
+    chart.options.plugins.timeMarks = { ...marks, crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
     chart.update("none");
   }
 

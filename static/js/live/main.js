@@ -76,7 +76,8 @@ class LivePage {
     this.plan?.render(facts);
     this.topLine?.render({ ...facts, delay: this.#delay(facts) });
     if (this.topLine?.pausedAt) return;
-    this.panels.forEach((panel, at) => panel.render({ ...facts, largest: at === 0 }));
+    const oldest = Math.min(...this.panels.map(({ query }) => query.oldestEnd())); // one time axis for all
+    this.panels.forEach((panel, at) => panel.render({ ...facts, oldest, largest: at === 0 }));
   }
 
   /** The newest result on the page; panels that are behind it say so themselves. */

@@ -3,7 +3,7 @@ import { joinCrosshair, pointAt } from "./crosshair.js";
 import { dot, icon, make, setText } from "./dom.js";
 import { clock, duration, number, whole, windowLength } from "./format.js";
 import { Legend } from "./legend.js";
-import { LineChart } from "./linechart.js";
+import { LineChart, shownFrom } from "./linechart.js";
 import { SeriesColours, windowStyle } from "./palette.js";
 import { QuerySeries } from "./series.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
@@ -68,7 +68,7 @@ export class Panel {
   }
 
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
-  render({ now, connected, state, sources, largest }) {
+  render({ now, connected, state, sources, oldest, largest }) {
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
     if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
@@ -83,7 +83,8 @@ export class Panel {
     const series = this.#drawnSeries();
     const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest };
-    this.chart.draw({ series, until, now: stale ? Math.max(stale, this.#newestFinal()) : until, marks });
+    const shownTo = stale ? Math.max(stale, this.#newestFinal()) : until;
+    this.chart.draw({ series, from: shownFrom(oldest, until), until, now: shownTo, heard: source?.max_event_time ?? until, marks });
     this.legend.show({ series, heading: this.#heading(), note: this.#groupNote(), range: this.chart.range });
     this.canvas.setAttribute("aria-label", this.#sentence(series));
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);

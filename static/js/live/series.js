@@ -51,6 +51,10 @@ export class QuerySeries {
     return ends.length ? Math.max(...ends) : -Infinity;
   }
 
+  oldestEnd() {
+    return Math.min(...this.all().map((one) => one.points.keys().next().value ?? Infinity));
+  }
+
   get empty() {
     return this.newestEnd() === -Infinity;
   }

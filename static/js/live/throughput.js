@@ -2,11 +2,11 @@
 import { timeAxis, valueAxis } from "./axes.js";
 import { icon, make } from "./dom.js";
 import { percent, whole } from "./format.js";
+import { shownFrom } from "./linechart.js";
 import { timeMarks } from "./marks.js";
 import { faded, token } from "./palette.js";
 import { chartLibrary } from "./vendor.js";
 
-const SPAN_MS = 15 * 60_000;
 const REFRESH_MS = 15_000;
 
 const signed = (share) => (share > 0 ? "+" : "") + percent(share);
@@ -51,7 +51,11 @@ export class ThroughputChart {
     const [estimated, actual] = series.map(({ data }) => data.findLast(({ y }) => y !== null)?.y ?? null);
     this.#showFigures(actual, estimated);
     this.#showMiddle(actual);
-    this.#chart.options.scales = { x: { ...timeAxis(), min: now - SPAN_MS, max: now }, y: valueAxis({ fromZero: true }) };
+    const values = series.flatMap(({ data }) => data.map(({ y }) => y));
+    this.#chart.options.scales = {
+      x: { ...timeAxis(), min: shownFrom(series[1].data[0]?.x ?? now, now), max: now },
+      y: valueAxis(values),
+    };
     this.#chart.options.plugins.timeMarks = { notes: this.#changes() };
     this.#chart.data.datasets = [
       { ...series[0], borderColor: token("ink-3"), borderWidth: 1.5, borderDash: [5, 4], pointRadius: 0, stepped: true },

@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawable, scaleValues, shownFrom } from "../../static/js/live/linechart.js";
+
+const MINUTE = 60_000;
+const points = (...all) => new Map(all.map((point) => [point[0], point]));
+
+test("a window that still fills does not set the scale", () => {
+  const data = drawable(points([10, 100, true], [20, 104, false], [30, 12, false]), 10, 25);
+  assert.deepEqual(scaleValues([{ data }], { from: 0, heard: 22 }), [100, 104]);
+});
+
+test("while nothing else is known, the window that fills sets the scale", () => {
+  const data = drawable(points([30, 12, false]), 10, 25);
+  assert.deepEqual(scaleValues([{ data }], { from: 0, heard: 22 }), [12]);
+});
+
+test("hidden series and values out of sight do not set the scale", () => {
+  const shown = { data: drawable(points([10, 1, true], [20, 2, true]), 10, 30) };
+  const hidden = { data: drawable(points([20, 900, true]), 10, 30), hidden: true };
+  assert.deepEqual(scaleValues([shown, hidden], { from: 15, heard: 30 }), [2]);
+});
+
+test("a gap in the results stays a gap", () => {
+  const data = drawable(points([10, 1, true], [40, 2, true]), 10, 50);
+  assert.deepEqual(data.map(({ y }) => y), [1, null, 2]);
+});
+
+test("the time axis grows with the results, from three minutes to a quarter of an hour", () => {
+  const now = 100 * MINUTE;
+  assert.equal(shownFrom(Infinity, now), 97 * MINUTE);
+  assert.equal(shownFrom(99 * MINUTE, now), 97 * MINUTE);
+  assert.equal(shownFrom(92 * MINUTE, now), 92 * MINUTE);
+  assert.equal(shownFrom(10 * MINUTE, now), 85 * MINUTE);
+});
