@@ -9,13 +9,16 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import msgspec
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import KafkaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -30,6 +33,7 @@ from streaming.topics import Topics, create_topics
 log = logging.getLogger("millrace.job")
 
 STATUS_EVERY = 2.0
+RECEIPT_SECONDS = 10.0
 BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 
 
@@ -52,6 +56,41 @@ class Running:
             self.state, self.error, self.since = state, error, _now()
 
 
+class StatusSender:
+    """Sends signs of life; replaces its producer, which does not always survive a restart of the broker."""
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._topic = topic
+        self._producer: KafkaProducer | None = None
+        self._receipt: Any = None
+        self._sent_at = 0.0
+
+    def send(self, message: bytes) -> None:
+        if self._receipt is not None and not self._receipt.succeeded():
+            if not self._receipt.failed() and time.monotonic() - self._sent_at < RECEIPT_SECONDS:
+                return  # the one before is still on its way
+            self._replace()
+        try:
+            self._producer = self._producer or KafkaProducer(
+                bootstrap_servers=self._bootstrap_servers, linger_ms=0, max_block_ms=2_000
+            )
+            self._receipt = self._producer.send(self._topic, key=b"job", value=message)
+            self._sent_at = time.monotonic()
+        except KafkaError:
+            self._replace()
+
+    def close(self) -> None:
+        with suppress(KafkaError):
+            if self._producer is not None:
+                self._producer.close(timeout=5)
+
+    def _replace(self) -> None:
+        if self._producer is not None:
+            self._producer.close(timeout=0)
+        self._producer = self._receipt = None
+
+
 class Job:
     def __init__(
         self, spark: SparkSession, bootstrap_servers: str, topics: Topics, checkpoints: Path
@@ -63,7 +102,7 @@ class Job:
         self._sources: dict[str, Running] = {}
         self._stopping = threading.Event()
         self._started = _now()
-        self._producer = KafkaProducer(bootstrap_servers=bootstrap_servers, linger_ms=0)
+        self._status = StatusSender(bootstrap_servers, topics.status)
         self._plans = KafkaConsumer(
             bootstrap_servers=bootstrap_servers, group_id=None, enable_auto_commit=False
         )
@@ -174,8 +213,7 @@ class Job:
         for running in self._sources.values():
             self._end_query(running)
         self._tell("stopped")
-        self._producer.flush(timeout=5)
-        self._producer.close()
+        self._status.close()
         self._plans.close()
 
     def _tell(self, state: str) -> None:
@@ -196,7 +234,7 @@ class Job:
             "clock": _now(),
             "sources": sources,
         }
-        self._producer.send(self._topics.status, key=b"job", value=msgspec.json.encode(message))
+        self._status.send(msgspec.json.encode(message))
 
 
 def checkpoint_name(source: SourceSpec) -> str:

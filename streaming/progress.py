@@ -51,6 +51,7 @@ class ProgressReader:
             for old in sorted(self._records)[:-LOOK_BACK]:
                 del self._records[old]
             if time.monotonic() > deadline and batch not in self._records:
+                _readers.clear()  # a connection that is broken for good must not be used again
                 raise RuntimeError(
                     f"No progress of batch {batch} on topic {self._partition.topic}: was the topic deleted? "
                     "Remove the source's checkpoint to start it anew."
