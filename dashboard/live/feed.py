@@ -11,6 +11,7 @@ from dashboard.live.history import Point, WindowHistory
 from dashboard.live.hub import Hub
 from dashboard.live.meters import KEPT_MS
 from dashboard.models import SavedQuery
+from dashboard.planning.adoption import joined_at
 from optimizer.cost import Calibration
 from streaming.results import GroupKey
 
@@ -26,6 +27,7 @@ class WatchedWindow:
     id: str
     range: int
     slide: int
+    joined: int | None = None  # when it joined the plan, where that is so recent that it may still warm up
 
 
 @dataclass(frozen=True)
@@ -36,20 +38,23 @@ class WatchedQuery:
     source: str
     topic: str
     source_address: str
+    lateness: int
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
 
     @classmethod
-    def of(cls, saved: SavedQuery) -> "WatchedQuery":
+    def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
         queries = saved.queries()
+        joined = joined_at(saved.source, queries, now)
         # Many groups times many windows is no chart: grouped queries show their first window.
         shown = queries[:1] if saved.group_by else queries
-        windows = tuple(WatchedWindow(q.id, q.window.range, q.window.slide) for q in shown)
+        windows = tuple(WatchedWindow(q.id, q.window.range, q.window.slide, joined.get(q.id)) for q in shown)
         return cls(
             key=saved.key,
             source=saved.source.key,
             topic=saved.source.topic,
             source_address=saved.source.get_absolute_url(),
+            lateness=saved.source.allowed_lateness,
             group_by=tuple(saved.group_by),
             windows=windows,
         )
@@ -92,7 +97,10 @@ class QueryFeed:
             "topic": self._query.topic,
             "source_address": self._query.source_address,
             "group_by": list(self._query.group_by),
-            "windows": [{"range": w.range, "slide": w.slide} for w in self._query.windows],
+            "lateness": self._query.lateness,
+            "windows": [
+                {"range": w.range, "slide": w.slide, "joined": w.joined} for w in self._query.windows
+            ],
         }
 
     def _group_count(self) -> int:

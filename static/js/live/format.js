@@ -27,10 +27,10 @@ export function tickFormat(values) {
   return (value) => value === 0 ? "0" : minus((value / scale).toLocaleString("en", options)) + (unit && THIN + unit);
 }
 
-/** A delay or age: 1.4 s, 40 s, 2 min, 1 h 30 min. */
-export function duration(milliseconds) {
+/** A delay or age: 1.4 s, 40 s, 2 min, 1 h 30 min; without `tenths`, 1 s. */
+export function duration(milliseconds, { tenths = true } = {}) {
   const seconds = Math.max(0, milliseconds) / 1000;
-  if (seconds < 10) return `${seconds.toFixed(1)}${THIN}s`;
+  if (tenths && seconds < 10) return `${seconds.toFixed(1)}${THIN}s`;
   if (seconds < 60) return `${Math.floor(seconds)}${THIN}s`;
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return `${minutes}${THIN}min`;

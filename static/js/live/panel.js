@@ -17,6 +17,7 @@ export class Panel {
   #hidden = new Set();
   #began = performance.now();
   #stateText = null;
+  #stateIcon = null;
   #lookAt = null; // the right edge when the viewer went back to older results
 
   constructor(element) {
@@ -141,8 +142,11 @@ export class Panel {
 
   #showStrip(said) {
     const text = said ? `${said.bold} ${said.rest}` : "";
-    if (text === this.#stateText) return; // live regions announce once
+    if (text === this.#stateText) return;
     this.#stateText = text;
+    // A state announces itself once; that its numbers move is not worth another word.
+    this.strip.setAttribute("aria-live", said && said.icon === this.#stateIcon ? "off" : "polite");
+    this.#stateIcon = said?.icon ?? null;
     this.strip.hidden = !said;
     if (!said) return this.strip.replaceChildren();
     this.strip.className = `strip-line ${said.tone}`;

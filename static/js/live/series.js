@@ -21,6 +21,7 @@ export class QuerySeries {
         sourceAddress: message.source_address,
         groupBy: message.group_by,
         windows: message.windows,
+        lateness: message.lateness,
         known: true,
       });
     } else if (message.sequence !== this.#sequence + 1) {

@@ -1,5 +1,6 @@
 // The state of a panel in words: what is wrong, since when, what happens next. Worst cause first.
-import { clock, duration } from "./format.js";
+import { clock, duration, windowLength } from "./format.js";
+import { slowestToWarm } from "./warmth.js";
 
 const BATCH_MS = 1_000;
 const RANGE_MS = 15 * 60_000;
@@ -46,9 +47,24 @@ function ofSource({ query, source }) {
       action: { text: "See source", address: query.sourceAddress },
     };
   }
-  if (!query.empty) return null;
-  if (source?.state === "absent") return warm("Warming up.", "The job is taking up this query’s source.");
-  return warm("Warming up.", "The first result comes with the first events.");
+  if (query.empty && source?.state === "absent") return warm("Warming up.", "The job is taking up this query’s source.");
+  return null;
+}
+
+function ofWarmth({ query, now }) {
+  const slowest = slowestToWarm(query);
+  if (slowest === null) return null;
+  if (slowest.due === null) return warm("Warming up.", "The first result comes with the first events.");
+  if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
+  const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
+  const [leftWords, heldWords] = [left, held].map((time) => duration(time, { tenths: false }));
+  return warm(`Warming up, ${leftWords} left.`, `The ${windowLength(slowest.range)} window holds ${heldWords} so far.`);
+}
+
+/** Up to whole seconds under a minute, to whole minutes above: the time left never reads as less than it is. */
+function roundedUp(milliseconds) {
+  const unit = milliseconds < 60_000 ? 1_000 : 60_000;
+  return Math.ceil(milliseconds / unit) * unit;
 }
 
 function ofResults({ query, now, delay }) {
@@ -67,7 +83,7 @@ export const waitingState = (facts) => ofConnection(facts);
 
 /** The panel's state, or null when all is well. */
 export function panelState(facts) {
-  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofResults(facts);
+  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts);
 }
 
 /** No result lies in the visible quarter of an hour, but there are older ones. */

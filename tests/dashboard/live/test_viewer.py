@@ -11,8 +11,8 @@ from tests.dashboard.live.messages import block, meter
 NOW = 1_800_000_000_000
 MINUTE = WatchedWindow("hot@1m/10s", 60_000, 10_000)
 FIVE = WatchedWindow("hot@5m/10s", 300_000, 10_000)
-UNGROUPED = WatchedQuery("hot", "sensors", "readings", "/sources/sensors/", (), (MINUTE, FIVE))
-GROUPED = WatchedQuery("hot", "sensors", "readings", "/sources/sensors/", ("device",), (MINUTE,))
+UNGROUPED = WatchedQuery("hot", "sensors", "readings", "/sources/sensors/", 10_000, (), (MINUTE, FIVE))
+GROUPED = WatchedQuery("hot", "sensors", "readings", "/sources/sensors/", 10_000, ("device",), (MINUTE,))
 
 
 @pytest.fixture

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { QuerySeries } from "../../static/js/live/series.js";
+import { panelState } from "../../static/js/live/states.js";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const NOW = 1_000 * MINUTE;
+const RUNNING = { broker: { state: "reachable", since: 0 }, job: { state: "running", since: 0 } };
+const SOURCE = { state: "running", idle_since: null, max_event_time: NOW };
+
+function query({ windows, points = [] }) {
+  const known = new QuerySeries("hot");
+  const series = windows.map(({ range, slide }, at) => ({ id: `${range}/${slide}|`, range, slide, group: [], whole: true, points: points[at] ?? [] }));
+  known.take({ type: "snapshot", sequence: 1, query: "hot", source: "s", topic: "t", source_address: "/s/", group_by: [], lateness: 10 * SECOND, windows, groups: 0, series }, NOW);
+  return known;
+}
+
+const said = (about, more = {}) => panelState({ query: query(about), connected: true, state: RUNNING, source: SOURCE, now: NOW, delay: 0, ...more });
+
+test("a window that joined the plan says how long its first whole one takes", () => {
+  const state = said({ windows: [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 65 * SECOND }] });
+  assert.equal(state.bold, "Warming up, 5\u202fmin left."); // it starts at the next 10 s, and lateness comes on top
+  assert.equal(state.rest, "The 5\u202fm window holds 1\u202fmin so far.");
+});
+
+test("once it has provisional results, their ends tell", () => {
+  const points = [[[NOW + 20 * SECOND, 1, false], [NOW + 30 * SECOND, 1, false]]];
+  const state = said({ windows: [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 65 * SECOND }], points });
+  assert.equal(state.bold, "Warming up, 30\u202fs left.");
+});
+
+test("the slowest window of a family speaks for it", () => {
+  const windows = [{ range: MINUTE, slide: MINUTE, joined: null }, { range: 10 * MINUTE, slide: MINUTE, joined: NOW - MINUTE }];
+  assert.match(said({ windows, points: [[[NOW - MINUTE, 3, true]]] }).rest, /^The 10\u202fm window/);
+});
+
+test("with a final result of every window nothing is said", () => {
+  const windows = [{ range: MINUTE, slide: MINUTE, joined: NOW - 3 * MINUTE }];
+  assert.equal(said({ windows, points: [[[NOW - MINUTE, 3, true]]] }), null);
+});
+
+test("without a clue no time is promised", () => {
+  assert.equal(said({ windows: [{ range: MINUTE, slide: MINUTE, joined: null }] }).bold, "Warming up.");
+});
+
+test("a broker that is away is the cause, whatever else is wrong", () => {
+  const state = { broker: { state: "down", since: NOW - MINUTE }, job: { state: "stopped", since: NOW } };
+  assert.match(said({ windows: [{ range: MINUTE, slide: MINUTE, joined: null }] }, { state }).bold, /the Kafka broker does not answer/);
+});
