@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dashboard.accounts.people import first_name, may_change, signed_in
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
+from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NUMERIC, Checked, Draft, check_draft
@@ -20,10 +21,6 @@ from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.sources.models import Source
 from optimizer.queries import AGGREGATES, WindowSpec
-
-NOT_HEARD = (
-    "The job has not heard of this plan yet: Kafka does not answer. It will be told as soon as it does."
-)
 
 
 @require_GET
@@ -176,6 +173,4 @@ def query_restore(request: HttpRequest, key: str) -> HttpResponse:
 def _tell(request: HttpRequest, plan: PlanVersion, done: str, undo: str = "") -> None:
     """Say what was done, and whether the job knows of it."""
     messages.info(request, done, extra_tags=undo)
-    plan.refresh_from_db(fields=["published_at"])
-    if plan.published_at is None:
-        messages.warning(request, NOT_HEARD)
+    warn_if_unheard(request, plan)

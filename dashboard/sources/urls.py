@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.sources import views
+from dashboard.sources import changes, views
 
 urlpatterns = [
     path("", views.source_list, name="sources"),
@@ -11,5 +11,6 @@ urlpatterns = [
     path("<slug:key>/", views.source_page, name="source"),
     path("<slug:key>/messages/", views.source_messages, name="source-messages"),
     path("<slug:key>/dead-letters/", views.source_dead_letters, name="source-dead-letters"),
-    path("<slug:key>/delete/", views.source_delete, name="source-delete"),
+    path("<slug:key>/settings/", changes.source_settings, name="source-settings"),
+    path("<slug:key>/delete/", changes.source_delete, name="source-delete"),
 ]

@@ -5,24 +5,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import may_change, signed_in
-from dashboard.planning import service as planning
-from dashboard.planning.wire import WireDown
 from dashboard.sources.dead_letters import recent_dead_letters
-from dashboard.sources.forms import UNIT_CHOICES, ConnectionForm, SourceForm, connection_mark
+from dashboard.sources.forms import (
+    UNIT_CHOICES,
+    ConnectionForm,
+    SettingsForm,
+    SourceForm,
+    connection_mark,
+)
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, list_topics, newest_messages
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import ShownMessage, present
 from streaming.inference import Inference, infer
 
 INFERRED_FROM = 200
-TABS = ("overview", "messages", "dead-letters")
+TABS = ("overview", "messages", "dead-letters", "settings")
 
 
 @dataclass(frozen=True)
@@ -115,18 +117,21 @@ def _topics_instead(servers: str) -> list[str]:
 def source_page(request: HttpRequest, key: str) -> HttpResponse:
     source = get_object_or_404(Source.objects.select_related("created_by"), key=key)
     tab = request.GET.get("tab")
-    return render(
-        request, "sources/page.html", _page_context(request, source, tab if tab in TABS else TABS[0])
-    )
+    return render(request, "sources/page.html", page_context(request, source, tab or TABS[0]))
 
 
-def _page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, Any]:
+def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, Any]:
+    """What every tab of a source's page needs; settings are shown to who may change them alone."""
+    may = may_change(signed_in(request), source.created_by)
+    shown = TABS if may else TABS[:-1]
     return {
         "source": source,
-        "tab": tab,
+        "tab": tab if tab in shown else TABS[0],
         "unit": dict(UNIT_CHOICES).get(source.time_unit, ""),
         "queries": source.queries.select_related("owner"),
-        "may_delete": may_change(signed_in(request), source.created_by),
+        "may_change": may,
+        "form": SettingsForm(source),
+        "unit_choices": UNIT_CHOICES,
     }
 
 
@@ -154,34 +159,3 @@ def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
     except KafkaProblem as problem:
         context["problem"] = problem
     return render(request, "sources/_dead_letters.html", context)
-
-
-@require_POST
-def source_delete(request: HttpRequest, key: str) -> HttpResponse:
-    """Delete a source whose name was typed; refused while queries read it."""
-    source = get_object_or_404(Source, key=key)
-    if not may_change(signed_in(request), source.created_by):
-        raise PermissionDenied
-    problem = _delete_problem(source, request.POST.get("typed_name", ""))
-    if problem:
-        context = {**_page_context(request, source, TABS[0]), "delete_problem": problem}
-        return render(request, "sources/page.html", context, status=422)
-    messages.info(request, f"Deleted “{source.name}”.")
-    return redirect("sources")
-
-
-def _delete_problem(source: Source, typed: str) -> str | None:
-    """Delete the source, or say why not."""
-    if typed.strip() != source.name:
-        return f"Type {source.name} exactly as it is written."
-    with transaction.atomic():
-        Source.objects.select_for_update().get(pk=source.pk)
-        names = [f"“{query.name}”" for query in source.queries.all()]
-        if names:
-            return f"Queries still read it: {', '.join(names)}. Delete them first."
-        try:
-            planning.retire(source)
-        except WireDown as error:
-            return f"Not deleted, because the job cannot be told: {error} Try again once it does."
-        source.delete()
-    return None

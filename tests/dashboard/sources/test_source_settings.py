@@ -1,0 +1,94 @@
+"""Changing a saved source: what is refused, and when the job hears of it."""
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from dashboard.models import PlanVersion, SavedQuery, Source
+from dashboard.planning import service, wire
+from dashboard.planning.news import NOT_HEARD
+
+ADDRESS = "/sources/sensors/settings/"
+
+
+@pytest.fixture(autouse=True)
+def no_kafka(settings: LazySettings) -> None:
+    settings.KAFKA_BOOTSTRAP = "127.0.0.1:1"
+    wire._forget_producer()
+
+
+def typed(**changes: str) -> dict[str, str]:
+    return {"name": "sensors", "event_time": "ts", "time_unit": "ms", "allowed_lateness": "10s", **changes}
+
+
+def test_the_form_shows_what_is_saved(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
+    assert '<option value="ts" selected>' in page
+    assert '<option value="ms" selected>' in page
+    assert 'value="10s"' in page
+    assert "the source starts anew" in page
+
+
+def test_another_lateness_makes_a_plan_that_carries_it(
+    as_ana: Client, sensors: Source, hot: SavedQuery, django_capture_on_commit_callbacks
+) -> None:
+    service.replan(sensors, "first")
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = as_ana.post(ADDRESS, typed(allowed_lateness="2m"), follow=True)
+    sensors.refresh_from_db()
+    assert sensors.spec().allowed_lateness == 120_000
+    newest = service.newest(sensors)
+    assert newest is not None
+    assert (newest.version, newest.cause) == (2, "Ana changed the settings of sensors")
+    assert NOT_HEARD in answer.content.decode()
+
+
+def test_the_message_timestamp_can_take_over(as_ana: Client, sensors: Source) -> None:
+    as_ana.post(ADDRESS, typed(event_time=""))
+    sensors.refresh_from_db()
+    assert sensors.spec().event_time is None
+
+
+def test_another_name_alone_does_not_disturb_the_job(
+    as_ana: Client, sensors: Source, hot: SavedQuery
+) -> None:
+    service.replan(sensors, "first")
+    as_ana.post(ADDRESS, typed(name="Plant sensors"))
+    sensors.refresh_from_db()
+    assert (sensors.name, sensors.key) == ("Plant sensors", "sensors")
+    assert PlanVersion.objects.filter(source=sensors).count() == 1
+
+
+def test_a_source_without_queries_needs_no_plan(as_ana: Client, sensors: Source) -> None:
+    as_ana.post(ADDRESS, typed(allowed_lateness="0"))
+    sensors.refresh_from_db()
+    assert sensors.allowed_lateness == 0
+    assert not PlanVersion.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": ""}, "Give the source a name."),
+        ({"name": "Taken"}, "There is a source “Taken” already: choose another name."),
+        ({"event_time": "ok"}, "“ok” cannot hold the event time: choose a number or a text field."),
+        ({"time_unit": "iso"}, "“ts” holds integer values: choose one of the numeric units."),
+        ({"allowed_lateness": ""}, "Say how long, such as 10s."),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_saved(
+    as_ana: Client, sensors: Source, changes: dict[str, str], sentence: str
+) -> None:
+    Source.objects.create(key="taken", name="Taken", bootstrap_servers="127.0.0.1:1", topic="taken")
+    before = Source.objects.filter(pk=sensors.pk).values().get()
+    answer = as_ana.post(ADDRESS, typed(**changes))
+    assert answer.status_code == 422
+    assert sentence in answer.content.decode()
+    assert Source.objects.filter(pk=sensors.pk).values().get() == before
+
+
+def test_others_neither_see_nor_change_the_settings(as_bo: Client, sensors: Source) -> None:
+    assert "Save settings" not in as_bo.get("/sources/sensors/?tab=settings").content.decode()
+    assert as_bo.post(ADDRESS, typed(name="Mine")).status_code == 403
+    sensors.refresh_from_db()
+    assert sensors.name == "sensors"
