@@ -26,7 +26,8 @@ def plan(request: HttpRequest) -> HttpResponse:
         return render(request, "planning/empty.html", {"sources": sources, "source": source})
     shown = overview(version.value(), statistics(source.key))
     chosen = request.GET.get("tree")
-    selected = next((row for row in shown.rows if row.tree.id == chosen), shown.rows[0])
+    richest = max(shown.rows, key=lambda row: len(row.tree.queries))
+    selected = next((row for row in shown.rows if row.tree.id == chosen), richest)
     context = {
         "sources": sources,
         "source": source,

@@ -1,4 +1,5 @@
-// The query form: fixes offered beside a problem, and the drawing of its windows.
+// The query form: fixes offered beside a problem, the drawing of its windows, and a draft of what is typed.
+import { keepDraft } from "./draft.js";
 import "./window-drawing.js";
 
 /** Replace the word that the filter got wrong by the field that was meant. */
@@ -23,7 +24,11 @@ function markInvalid(form) {
 }
 
 const form = document.getElementById("query-form");
-if (form) new MutationObserver(() => markInvalid(form)).observe(form, { childList: true, subtree: true });
+if (form) {
+  new MutationObserver(() => markInvalid(form)).observe(form, { childList: true, subtree: true });
+  // Not before: what a restored draft costs is asked for by htmx, which starts then.
+  addEventListener("DOMContentLoaded", () => keepDraft(form, document.getElementById("draft-note")));
+}
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-suggestion]");
   if (button) useSuggestion(button);

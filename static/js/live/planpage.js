@@ -20,7 +20,8 @@ export class PlanPage {
         this.#select(link.dataset.tree);
       });
     }
-    addEventListener("popstate", () => this.#select(new URLSearchParams(location.search).get("tree")));
+    const first = document.querySelector("[data-tree-row][aria-current]").dataset.treeRow;
+    addEventListener("popstate", () => this.#select(new URLSearchParams(location.search).get("tree") ?? first));
   }
 
   #select(wanted) {

@@ -1,10 +1,12 @@
-// A tree on its time axis: where its slices end, and which query closes a window at each edge.
+// A tree on its time axis: where its slices end, which query closes a window at each edge, and what that covers.
 import { clock, windowLength } from "./format.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const LEFT = 250;
-const ROW = 28;
+const ROW = { least: 28, most: 56 }; // rows spread over the panel's height
+const BELOW = 24; // room for the times
 const TOP = 12;
+const FIRST_ROW = TOP + 34;
 const SLICE = 16;
 const MAX_EDGES = 24;
 
@@ -63,10 +65,12 @@ export class SliceDrawing {
     const width = Math.max(620, this.box.clientWidth - 24);
     const [from, to] = spanAround(timeline.edges, now);
     const x = (time) => LEFT + ((time - from) / (to - from)) * (width - LEFT - 10);
-    const height = TOP + 34 + ROW * timeline.queries.length + 10;
-    const drawing = svg("svg", { width, height, role: "img", "aria-label": "Slices between edges, and which query closes a window at each edge" });
+    const count = timeline.queries.length;
+    const row = Math.min(ROW.most, Math.max(ROW.least, (this.box.clientHeight - FIRST_ROW - BELOW - 10) / count));
+    const height = FIRST_ROW + row * count + BELOW;
+    const drawing = svg("svg", { width, height, role: "img", "aria-label": "Slices between edges, which query closes a window at each edge, and what its newest window covers" });
     const edges = edgesBetween(timeline.edges, from, to, 4 * MAX_EDGES);
-    drawing.append(...this.#slices(edges, x, now), ...this.#grid(edges, x, height), ...timeline.queries.flatMap((query, at) => this.#row(query, at, { from, to, x, now })), ...this.#times(from, to, x, now, height));
+    drawing.append(...this.#slices(edges, x, now), ...this.#grid(edges, x, height), ...timeline.queries.flatMap((query, at) => this.#row(query, FIRST_ROW + row * (at + 0.5), { from, to, x, now })), ...this.#times(from, to, x, now, height));
     this.box.replaceChildren(drawing);
   }
 
@@ -88,11 +92,10 @@ export class SliceDrawing {
   }
 
   #grid(edges, x, height) {
-    return edges.map((edge) => svg("line", { x1: x(edge), x2: x(edge), y1: TOP, y2: height - 24, stroke: "var(--line)" }));
+    return edges.map((edge) => svg("line", { x1: x(edge), x2: x(edge), y1: TOP, y2: height - BELOW, stroke: "var(--line)" }));
   }
 
-  #row(query, at, { from, to, x, now }) {
-    const y = TOP + 38 + at * ROW;
+  #row(query, y, { from, to, x, now }) {
     const name = query.name.length > 22 ? `${query.name.slice(0, 21)}…` : query.name;
     const shapes = [
       svg("text", { x: 0, y: y + 4, "font-size": 12.5, fill: "var(--ink)" }, name),
@@ -100,7 +103,13 @@ export class SliceDrawing {
       svg("line", { x1: x(from), x2: x(to), y1: y, y2: y, stroke: "var(--grid)" }),
     ];
     shapes[0].append(svg("title", {}, `${query.name}: ${query.aggregate}`));
-    for (const end of edgesBetween([[query.slide, query.end]], from, to, 4 * MAX_EDGES)) {
+    const ends = edgesBetween([[query.slide, query.end]], from, to, 4 * MAX_EDGES);
+    const newest = ends.findLast((end) => end <= now);
+    if (newest) {
+      const left = x(Math.max(from, newest - query.range));
+      shapes.push(svg("rect", { x: left, y: y - 6, width: x(newest) - left, height: 12, rx: 3, fill: "var(--accent)", "fill-opacity": 0.16 }));
+    }
+    for (const end of ends) {
       shapes.push(svg("circle", { cx: x(end), cy: y, r: 4, fill: end > now ? "var(--surface)" : "var(--accent)", stroke: "var(--accent)", "stroke-width": 1.5 }));
     }
     return shapes;
