@@ -1,6 +1,6 @@
 """The whole path against a bare Kafka read in Spark and against Spark's own `window()`, in one run.
 
-All read the same topic on the same broker: JSON of about 100 bytes, 1,000 devices, 4 partitions, 2,000
+All read the same topic on the same broker: JSON of about 100 bytes, 1,000 devices, 4 partitions, 20,000
 events per second of event time. Rates are events per second of batch time, the first batch left out; each
 is the median of the rounds, which alternate so that a slow moment of the machine meets everyone.
 """
@@ -32,7 +32,7 @@ from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics
 
 START = 1_767_225_600_000
-EVENTS_PER_MS = 2
+EVENTS_PER_MS = 20
 PARTITIONS = 4
 BATCH = 250_000
 SCHEMA = (("device", "text"), ("ts", "integer"), ("temp", "number"), ("status", "text"), ("site", "text"))
