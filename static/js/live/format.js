@@ -17,12 +17,14 @@ export function number(value, whole = Number.isInteger(value)) {
 /** All digits that matter, with thousands separated: 38,240. */
 export const whole = (value) => minus(Math.round(value).toLocaleString("en"));
 
+const isWhole = (value) => Math.abs(value - Math.round(value)) < 1e-6;
+
 /** One format for all ticks of an axis, chosen by its greatest value and its step. */
 export function tickFormat(values) {
   const top = Math.max(...values.map(Math.abs));
   const [unit, scale] = top >= 1e9 ? ["G", 1e9] : top >= 1e6 ? ["M", 1e6] : top >= 1e4 ? ["k", 1e3] : ["", 1];
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) / scale : 1;
-  const digits = Math.max(0, Math.min(6, -Math.floor(Math.log10(step || 1) + 1e-9)));
+  const digits = [0, 1, 2, 3, 4, 5].find((count) => isWhole(step * 10 ** count)) ?? 6;
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return (value) => value === 0 ? "0" : minus((value / scale).toLocaleString("en", options)) + (unit && THIN + unit);
 }

@@ -1,0 +1,136 @@
+"""Takes the pictures of the documentation from a running Millrace.
+
+    ./millrace up                                  # in another terminal; let the demo run for 3 minutes
+    .venv/bin/python docs/take_screenshots.py http://127.0.0.1:8000 PASSWORD
+
+PASSWORD is the administrator's, ADDRESS is what `up` printed. The pictures go to docs/images; look at each
+before it is committed. Needs the test packages (./millrace test installs them) and Chromium.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
+
+HERE = Path(__file__).resolve().parent
+IMAGES = HERE / "images"
+sys.path.insert(0, str(HERE.parent))
+
+from dashboard.platform import test_tools  # noqa: E402  # the project is not a package that is installed
+
+DESKTOP = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+PATIENCE_MS = 60_000
+
+
+def nothing_more(page: Page) -> None:
+    """The page as it comes."""
+
+
+def results_drawn(page: Page) -> None:
+    """Wait until every chart of the page has lines."""
+    page.wait_for_function(
+        """() => {
+            const charts = [...document.querySelectorAll("canvas")];
+            const hasLines = (chart) => chart.millraceSeries?.().some((one) => one.points.length > 1);
+            return charts.length && charts.every(hasLines);
+        }"""
+    )
+    page.wait_for_timeout(1_500)  # the page redraws once a second
+
+
+def query_opened(page: Page) -> None:
+    page.get_by_role("link", name="Temperature, average").click()
+    results_drawn(page)
+
+
+def connection_tested(page: Page) -> None:
+    servers = page.request.get("/sources/").text().split('<td class="code not-on-phone">')[1].split("<")[0]
+    page.get_by_label("Bootstrap servers").fill(servers)
+    page.get_by_label("Topic").fill("demo.sensors")
+    page.get_by_role("button", name="Test connection").click()
+    page.get_by_role("button", name="Save source").wait_for()
+
+
+def query_typed(page: Page) -> None:
+    page.get_by_label("Name").fill("Warmest by site")
+    page.get_by_label("Aggregate").select_option("max")
+    page.get_by_role("textbox", name="Windows").fill("1m, 2m, 5m every 30s")
+    page.locator(".choice", has_text="site").click()
+    page.get_by_role("textbox", name="Filter").fill("status <> 'fault'")
+    page.get_by_text("5 m every 30 s", exact=True).wait_for()
+    page.wait_for_timeout(500)
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    address: str
+    until: Callable[[Page], None] = results_drawn
+    dark: bool = False
+    viewport: dict[str, int] | None = None
+
+
+PICTURES = (
+    Picture("board", "/dashboards/demo/"),
+    Picture("board-dark", "/dashboards/demo/", dark=True),
+    Picture("board-phone", "/dashboards/demo/", viewport=PHONE),
+    Picture("source-new", "/sources/new/", connection_tested),
+    Picture("source", "/sources/demo-sensors/", nothing_more),
+    Picture("query-new", "/queries/new/?source=demo-sensors", query_typed),
+    Picture("query", "/queries/", query_opened),
+    Picture("plan", "/plan/"),
+    Picture("plan-dark", "/plan/", dark=True),
+)
+
+
+def sign_in(browser: Browser, address: str, password: str) -> StorageState:
+    """Sign in once, taking the picture of that page on the way."""
+    context = browser.new_context(viewport=DESKTOP, base_url=address)
+    page = context.new_page()
+    page.goto("/")
+    page.screenshot(path=IMAGES / "sign-in.png")
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def take(browser: Browser, address: str, state: StorageState, picture: Picture) -> None:
+    context = browser.new_context(
+        viewport=picture.viewport or DESKTOP,
+        base_url=address,
+        storage_state=state,
+        color_scheme="dark" if picture.dark else "light",
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(picture.address)
+    page.locator("#job-card b").first.wait_for(state="attached")
+    picture.until(page)
+    page.screenshot(path=IMAGES / f"{picture.name}.png")
+    context.close()
+    print(f"docs/images/{picture.name}.png")  # noqa: T201  # a script's progress
+
+
+def main(address: str, password: str) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(test_tools.chromium() or "chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        state = sign_in(browser, address, password)
+        for picture in PICTURES:
+            take(browser, address, state, picture)
+        browser.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("Usage: docs/take_screenshots.py ADDRESS PASSWORD")
+    main(sys.argv[1], sys.argv[2])
