@@ -146,7 +146,8 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env("MILLRACE_LOG_LEVEL", default="INFO")},
     "loggers": {
-        **{name: {"level": "WARNING"} for name in ("kafka", "py4j", "daphne", "axes", "django.channels")},
-        "kafka.net.selector": {"level": "ERROR"},  # it warns whenever the machine is busy
+        **{name: {"level": "WARNING"} for name in ("py4j", "daphne", "axes", "django.channels")},
+        # It repeats every failed connection; what we make of it we say ourselves.
+        "kafka": {"level": "CRITICAL"},
     },
 }

@@ -80,14 +80,13 @@ class StatusSender:
         except KafkaError:
             self._replace()
 
-    def close(self) -> None:
-        with suppress(KafkaError):
-            if self._producer is not None:
-                self._producer.close(timeout=5)
+    def close(self, timeout: float = 5) -> None:
+        if self._producer is not None:
+            with suppress(KafkaError):  # what could not be sent is lost with it
+                self._producer.close(timeout=timeout)
 
     def _replace(self) -> None:
-        if self._producer is not None:
-            self._producer.close(timeout=0)
+        self.close(timeout=0.1)
         self._producer = self._receipt = None
 
 
@@ -104,7 +103,10 @@ class Job:
         self._started = _now()
         self._status = StatusSender(bootstrap_servers, topics.status)
         self._plans = KafkaConsumer(
-            bootstrap_servers=bootstrap_servers, group_id=None, enable_auto_commit=False
+            bootstrap_servers=bootstrap_servers,
+            group_id=None,
+            enable_auto_commit=False,
+            reconnect_backoff_max_ms=1_000,
         )
         partition = TopicPartition(topics.plans, 0)
         self._plans.assign([partition])

@@ -35,6 +35,7 @@ class ProgressReader:
             enable_auto_commit=False,
             fetch_max_wait_ms=20,
             fetch_min_bytes=1,
+            reconnect_backoff_max_ms=1_000,
         )
         self._consumer.assign([self._partition])
         end = self._consumer.end_offsets([self._partition])[self._partition]
@@ -53,8 +54,7 @@ class ProgressReader:
             if time.monotonic() > deadline and batch not in self._records:
                 _readers.clear()  # a connection that is broken for good must not be used again
                 raise RuntimeError(
-                    f"No progress of batch {batch} on topic {self._partition.topic}: was the topic deleted? "
-                    "Remove the source's checkpoint to start it anew."
+                    f"Kafka did not tell the progress of batch {batch} from topic {self._partition.topic}."
                 )
         return self._records[batch]
 

@@ -4,6 +4,8 @@ A worker that imports numba, pyarrow and DuckDB by itself needs one to two secon
 event; forked from here it has them at once.
 """
 
+import logging
+
 from pyspark import daemon
 
 import streaming.shard
@@ -11,4 +13,5 @@ import streaming.spark
 import streaming.task  # noqa: F401  (loaded for the workers)
 
 if __name__ == "__main__":
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters of it is raised
     daemon.manager()
