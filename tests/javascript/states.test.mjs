@@ -6,7 +6,7 @@ import { panelState } from "../../static/js/live/states.js";
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const NOW = 1_000 * MINUTE;
-const RUNNING = { broker: { state: "reachable", since: 0 }, job: { state: "running", since: 0 } };
+const RUNNING = { caught_up: true, broker: { state: "reachable", since: 0 }, job: { state: "running", since: 0 } };
 const SOURCE = { state: "running", idle_since: null, max_event_time: NOW };
 
 function query({ windows, points = [] }) {
@@ -45,6 +45,22 @@ test("without a clue no time is promised", () => {
 });
 
 test("a broker that is away is the cause, whatever else is wrong", () => {
-  const state = { broker: { state: "down", since: NOW - MINUTE }, job: { state: "stopped", since: NOW } };
+  const state = { caught_up: true, broker: { state: "down", since: NOW - MINUTE }, job: { state: "stopped", since: NOW } };
   assert.match(said({ windows: [{ range: MINUTE, slide: MINUTE, joined: null }] }, { state }).bold, /the Kafka broker does not answer/);
+});
+
+test("while the past is being read, its old signs of life do not make the job look stopped", () => {
+  const windows = [{ range: MINUTE, slide: MINUTE, joined: null }];
+  const stopped = { ...RUNNING, job: { state: "stopped", since: NOW - MINUTE } };
+  const points = [[[NOW - MINUTE, 3, true]]];
+  assert.match(said({ windows, points }, { state: stopped }).bold, /job stopped/);
+  assert.equal(said({ windows, points }, { state: { ...stopped, caught_up: false } }), null);
+});
+
+test("a job that has only just come back is not asked for the cause of its silence", () => {
+  const points = [[[NOW - 5 * MINUTE, 3, true]]];
+  const about = { windows: [{ range: SECOND, slide: SECOND, joined: null }], points };
+  const late = { delay: 5 * MINUTE, now: NOW + 5 * MINUTE };
+  assert.match(said(about, late).bold, /^Stale since/);
+  assert.equal(said(about, { ...late, source: { ...SOURCE, state: "starting" } }).bold, "The job is taking up this source.");
 });

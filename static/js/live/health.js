@@ -1,6 +1,7 @@
 // A source's health: one figure, its unit and one explaining line per cell.
 import { make, setText } from "./dom.js";
 import { bytes, clock, duration, whole } from "./format.js";
+import { jobIsDown } from "./states.js";
 
 const STATES = {
   running: ["Running", "reads this topic"],
@@ -11,7 +12,7 @@ const STATES = {
 
 function cells({ health, state, now, connected }) {
   const [word, line] = STATES[health.state];
-  const jobDown = !connected || state?.job.state === "stopped" || state?.job.state === "unknown";
+  const jobDown = !connected || jobIsDown(state);
   const since = health.counted_since ? `since ${clock(health.counted_since)}` : "nothing measured yet";
   return [
     jobDown ? ["State", "Job stopped", "", state?.job.since ? `since ${clock(state.job.since)}` : ""] : ["State", word, "", health.error ?? line],

@@ -25,9 +25,12 @@ function ofConnection({ connected, query, state }) {
   return null;
 }
 
+/** Whether no job runs; before the past has been read, its signs of life are old and tell nothing. */
+export const jobIsDown = (state) => Boolean(state?.caught_up) && ["stopped", "unknown"].includes(state.job.state);
+
 function ofJob({ state, source, query }) {
   const job = state?.job;
-  if (!job) return null;
+  if (!job || !state.caught_up) return null;
   if (job.state === "stopped") return bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.", job.since);
   if (job.state === "unknown") return bad("No job is running.", "Start it with ./millrace up, or runjob on its own.", query.newestEnd());
   if (source?.state === "failing") {
@@ -35,6 +38,7 @@ function ofJob({ state, source, query }) {
     return bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", source.since, "alert-circle");
   }
   if (job.state === "starting") return warm("The job is starting.", "Results go on in a moment.");
+  if (source?.state === "starting") return warm("The job is taking up this source.", "Results go on in a moment.");
   return null;
 }
 

@@ -1,6 +1,7 @@
 // Beside a dashboard's title: how far behind it is; Pause holds the picture still, results go on arriving.
 import { dot, icon, make, setText } from "./dom.js";
 import { clock, duration } from "./format.js";
+import { jobIsDown } from "./states.js";
 
 export class TopLine {
   #kind = null;
@@ -42,7 +43,7 @@ export class TopLine {
     }
     if (!connected) return ["is-warn", "Reconnecting", ""];
     if (delay === null) return ["is-off", "Waiting", "for the first result"];
-    const down = state?.broker.state === "down" || state?.job.state === "stopped";
+    const down = state?.broker.state === "down" || jobIsDown(state);
     return down || delay > 60_000 ? ["is-bad", "Not live", `${duration(delay)} behind`] : ["", "Live", `${duration(delay)} behind`];
   }
 }
