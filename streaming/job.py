@@ -6,12 +6,12 @@ this loop only starts, stops and restarts queries.
 
 import logging
 import os
+import shutil
 import signal
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,8 +27,9 @@ from streaming import spark as engine
 from streaming.broker import answers
 from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
+from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
-from streaming.topics import Topics, create_topics
+from streaming.topics import Topics, create_topics, delete_topics
 
 log = logging.getLogger("millrace.job")
 
@@ -108,9 +109,9 @@ class Job:
             enable_auto_commit=False,
             reconnect_backoff_max_ms=1_000,
         )
-        partition = TopicPartition(topics.plans, 0)
-        self._plans.assign([partition])
-        self._plans.seek_to_beginning(partition)
+        self._partition = TopicPartition(topics.plans, 0)
+        self._plans.assign([self._partition])
+        self._plans.seek_to_beginning(self._partition)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -118,7 +119,7 @@ class Job:
     def run(self) -> None:
         """Until `stop`: hear plans, keep every source's query running, give a sign of life."""
         next_status = 0.0
-        self._hear_plans(timeout_ms=2_000)  # all that is there already, so that only newest plans start
+        self._catch_up()
         while not self._stopping.is_set():
             for running in self._sources.values():
                 self._tend(running)
@@ -128,16 +129,30 @@ class Job:
             self._hear_plans(timeout_ms=250)
         self._stop_all()
 
-    def _hear_plans(self, timeout_ms: int) -> None:
-        for records in self._plans.poll(timeout_ms=timeout_ms).values():
-            for record in records:
-                key = record.key.decode()
-                if record.value is None:
-                    self._forget(key)
-                elif record.value.startswith(b"{"):
-                    self._hear(key, record.value, record.offset)
+    def _catch_up(self) -> None:
+        """Hear the newest plan of every source; what was said before it is past and must not be acted on."""
+        end = self._plans.end_offsets([self._partition])[self._partition]
+        newest: dict[bytes, Any] = {}
+        while self._plans.position(self._partition) < end and not self._stopping.is_set():
+            newest |= {record.key: record for record in self._poll(500) if record.value != END_OF_DATA}
+        for record in newest.values():
+            self._hear(record)
 
-    def _hear(self, key: str, message: bytes, offset: int) -> None:
+    def _hear_plans(self, timeout_ms: int) -> None:
+        for record in self._poll(timeout_ms):
+            self._hear(record)
+
+    def _poll(self, timeout_ms: int) -> list[Any]:
+        return self._plans.poll(timeout_ms=timeout_ms).get(self._partition, [])
+
+    def _hear(self, record: Any) -> None:
+        key = record.key.decode()
+        if record.value is None:
+            self._forget(key)
+        elif record.value != END_OF_DATA:
+            self._hear_plan(key, record.value, record.offset)
+
+    def _hear_plan(self, key: str, message: bytes, offset: int) -> None:
         try:
             value = msgspec.json.decode(message)
             source, plan = SourceSpec.from_json(value["source"]), Plan.from_json(value["plan"])
@@ -147,7 +162,7 @@ class Job:
         known = self._sources.get(key)
         if known is not None and known.source != source:
             log.info("Source %s was changed; it starts anew.", key)
-            self._end_query(known)
+            self._forget(key)
             known = None
         if known is None:
             self._sources[key] = Running(source, plan, offset)
@@ -161,7 +176,9 @@ class Job:
         running = self._sources.pop(key, None)
         if running is not None:
             self._end_query(running)
-            log.info("Source %s was removed.", key)
+            shutil.rmtree(self._checkpoints / running.source.stream, ignore_errors=True)
+            delete_topics(self._bootstrap_servers, [self._topics.progress(running.source.stream)])
+            log.info("The state of source %s was removed.", key)
 
     def _tend(self, running: Running) -> None:
         """Start what should run, notice what failed, try again after a while."""
@@ -170,6 +187,8 @@ class Job:
         wanted = bool(running.plan.trees)
         if running.query is None and wanted and time.monotonic() >= running.retry_at:
             self._start_query(running)
+        elif running.query is not None and not wanted:
+            self._end_query(running)  # its last query was deleted; its state stays, for the next one
         elif running.query is not None and running.state == "starting" and running.query.lastProgress:
             running.failures = 0
             running.turn("running")
@@ -178,7 +197,7 @@ class Job:
         source = running.source
         log.info("Starting %s: topic %s on %s.", source.id, source.topic, source.bootstrap_servers)
         try:
-            create_topics(self._bootstrap_servers, [self._topics.progress_topic(source.id)])
+            create_topics(self._bootstrap_servers, [self._topics.progress_topic(source.stream)])
             running.query = engine.start(self._spark, self._launch(running))
         except Exception as error:  # any reason not to start is told on the page, and tried again
             running.query = None
@@ -190,7 +209,7 @@ class Job:
             timeline=Timeline().adopt(running.plan, EARLIEST),
             bootstrap_servers=self._bootstrap_servers,
             topics=self._topics,
-            checkpoint=str(self._checkpoints / checkpoint_name(running.source)),
+            checkpoint=str(self._checkpoints / running.source.stream),
             plans_offset=running.plan_offset + 1,
         )
 
@@ -237,12 +256,6 @@ class Job:
             "sources": sources,
         }
         self._status.send(msgspec.json.encode(message))
-
-
-def checkpoint_name(source: SourceSpec) -> str:
-    """Another topic or another reading of it is another stream: it gets a checkpoint of its own."""
-    fingerprint = sha256(msgspec.json.encode(source.to_json(), order="sorted")).hexdigest()[:12]
-    return f"{source.id}-{fingerprint}"
 
 
 def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -32,7 +32,7 @@ from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA
 from streaming.sources import FieldType, SourceSpec
 from streaming.spec import InvalidSpec, Spec, check_fields
-from streaming.topics import Topics, create_topics
+from streaming.topics import Topics, create_topics, delete_topics
 
 SAMPLE_LINES = 50_000
 SOURCE = "replay"
@@ -98,7 +98,7 @@ def replay(
         out.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         malformed, late = _refused(cluster)
     finally:
-        _remove(cluster)
+        _remove(cluster, source)
     return Summary(total, malformed, late, len(rows), time.monotonic() - began)
 
 
@@ -123,7 +123,7 @@ def _types(events: Path, spec: Spec) -> dict[str, FieldType]:
 
 def _create(cluster: _Cluster, source: SourceSpec) -> None:
     one = NewTopic(cluster.events_topic, num_partitions=1, replication_factor=-1)
-    topics = [*cluster.topics.shared(), cluster.topics.progress_topic(source.id), one]
+    topics = [*cluster.topics.shared(), cluster.topics.progress_topic(source.stream), one]
     create_topics(cluster.bootstrap_servers, topics)
 
 
@@ -165,7 +165,7 @@ def _run(
         producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers)
         producer.send(cluster.topics.plans, key=source.id.encode(), value=END_OF_DATA)
         producer.close()
-        reader = ProgressReader(cluster.bootstrap_servers, cluster.topics.progress(source.id))
+        reader = ProgressReader(cluster.bootstrap_servers, cluster.topics.progress(source.stream))
         while not (
             (newest := reader.newest()) and newest.ended and (engine.last_batch(query) or 0) >= newest.batch
         ):
@@ -277,11 +277,8 @@ def _refused(cluster: _Cluster) -> tuple[int, int]:
     return sum(malformed for malformed, _ in batches.values()), sum(late for _, late in batches.values())
 
 
-def _remove(cluster: _Cluster) -> None:
+def _remove(cluster: _Cluster, source: SourceSpec) -> None:
     shutil.rmtree(cluster.checkpoint, ignore_errors=True)
-    admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers)
-    try:
-        own = [name for name in admin.list_topics() if name.startswith(cluster.topics.prefix + ".")]
-        admin.delete_topics(own)
-    finally:
-        admin.close()
+    topics = [topic.name for topic in cluster.topics.shared()]
+    topics += [cluster.events_topic, cluster.topics.progress(source.stream)]
+    delete_topics(cluster.bootstrap_servers, topics)

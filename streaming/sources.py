@@ -1,7 +1,10 @@
 """A source as the job sees it: where the messages are and how to read them."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
+
+import msgspec
 
 TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
 FieldType = Literal["text", "integer", "number", "boolean"]
@@ -20,6 +23,13 @@ class SourceSpec:
     event_time: str | None = None  # None: the Kafka message's own timestamp
     time_unit: TimeUnit = "ms"
     allowed_lateness: int = 10_000  # ms
+    made: str = ""  # tells a source from one of the same id that was deleted before
+
+    @property
+    def stream(self) -> str:
+        """Names the source's state: another topic or another reading of it is another stream."""
+        fingerprint = sha256(msgspec.json.encode(self.to_json(), order="sorted")).hexdigest()[:12]
+        return f"{self.id}-{fingerprint}"
 
     @property
     def types(self) -> dict[str, FieldType]:
@@ -35,6 +45,7 @@ class SourceSpec:
             "event_time": self.event_time,
             "time_unit": self.time_unit,
             "allowed_lateness": self.allowed_lateness,
+            "made": self.made,
         }
 
     @classmethod

@@ -125,7 +125,7 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
         launch.source,
         launch.timeline,
         launch.bootstrap_servers,
-        launch.topics.progress(launch.source.id),
+        launch.topics.progress(launch.source.stream),
         len(shards),
     )
     first = ShardMeta(
@@ -367,6 +367,6 @@ class ShardProcessor(StatefulProcessor):
                 shard.meta.watermark.value,
                 ended=shard.meta.watermark.value == LATEST,
             )
-            topic = topics.progress(self._launch.source.id)
+            topic = topics.progress(self._launch.source.stream)
             messages.append((topic, source, msgspec.msgpack.encode(progress)))
         return pd.DataFrame(messages, columns=["topic", "key", "value"])

@@ -41,9 +41,9 @@ class Topics:
         """Refused messages with source, partition, offset and reason, as JSON."""
         return f"{self.prefix}.dead-letters"
 
-    def progress(self, source: str) -> str:
-        """Where the source's last batch ended; map tasks start from it (`streaming/progress.py`)."""
-        return f"{self.prefix}.progress.{source}"
+    def progress(self, stream: str) -> str:
+        """Where a stream's last batch ended; map tasks start from it (`streaming/progress.py`)."""
+        return f"{self.prefix}.progress.{stream}"
 
     def shared(self) -> list[NewTopic]:
         def topic(name: str, **config: str) -> NewTopic:
@@ -58,10 +58,10 @@ class Topics:
             topic(self.dead_letters, **{"retention.ms": str(7 * DAY_MS)}),
         ]
 
-    def progress_topic(self, source: str) -> NewTopic:
+    def progress_topic(self, stream: str) -> NewTopic:
         # Only the newest record is ever read; age must not remove it while a source is stopped.
         config = {"retention.ms": "-1", "retention.bytes": str(16 << 20), "segment.bytes": str(4 << 20)}
-        return NewTopic(self.progress(source), 1, -1, topic_configs=config)
+        return NewTopic(self.progress(stream), 1, -1, topic_configs=config)
 
 
 def create_topics(bootstrap_servers: str, topics: list[NewTopic]) -> None:
@@ -74,5 +74,16 @@ def create_topics(bootstrap_servers: str, topics: list[NewTopic]) -> None:
                 continue
             with suppress(TopicAlreadyExistsError):  # another process was faster
                 admin.create_topics([topic])
+    finally:
+        admin.close()
+
+
+def delete_topics(bootstrap_servers: str, names: list[str]) -> None:
+    """Delete those of the topics that exist."""
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap_servers)
+    try:
+        found = set(admin.list_topics()).intersection(names)
+        if found:
+            admin.delete_topics(sorted(found))
     finally:
         admin.close()

@@ -175,7 +175,7 @@ def _millrace(bench: Bench, windows: int, events: int) -> float:
     """The whole path: decode, partials, shuffle, state, kernels, results to Kafka."""
     topics = Topics(f"bench-{windows}-{time.monotonic_ns()}")
     source = SourceSpec("bench", bench.bootstrap_servers, "events", "json", SCHEMA, "ts", "ms", 10_000)
-    create_topics(bench.bootstrap_servers, [*topics.shared(), topics.progress_topic(source.id)])
+    create_topics(bench.bootstrap_servers, [*topics.shared(), topics.progress_topic(source.stream)])
     family = tuple(WindowSpec(f"{60 + 10 * number}s", "1s") for number in range(windows))
     queries = QuerySpec("hot", "max", "temp", family, ("device",)).queries()
     plan = optimize(queries, Statistics(), source=source.id)

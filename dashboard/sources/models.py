@@ -47,4 +47,5 @@ class Source(models.Model):
             event_time=self.event_time or None,
             time_unit=self.time_unit,  # type: ignore[arg-type]  # the form admits TIME_UNITS alone
             allowed_lateness=self.allowed_lateness,
+            made=self.created_at.isoformat() if self.created_at else "",
         )

@@ -57,7 +57,7 @@ class Installation:
             (("ts", "integer"), ("device", "text"), ("temp", "number")), "ts", "ms", 5_000,
         )  # fmt: skip
         events = NewTopic(self.events_topic, PARTITIONS, 1)
-        create_topics(broker, [*self.topics.shared(), self.topics.progress_topic("s"), events])
+        create_topics(broker, [*self.topics.shared(), self.topics.progress_topic(self.source.stream), events])
         self.producer = KafkaProducer(bootstrap_servers=broker, linger_ms=5)
         self.job: subprocess.Popen[bytes] | None = None
 
@@ -107,7 +107,7 @@ class Installation:
 
     def progress(self) -> Progress | None:
         newest = None
-        for message in self.read(self.topics.progress("s")):
+        for message in self.read(self.topics.progress(self.source.stream)):
             newest = msgspec.msgpack.decode(message, type=Progress)
         return newest
 
