@@ -42,7 +42,7 @@ def results_drawn(page: Page) -> None:
 
 
 def query_opened(page: Page) -> None:
-    page.get_by_role("link", name="Temperature, average").click()
+    page.get_by_role("link", name="Temperature, average", exact=True).click()
     results_drawn(page)
 
 

@@ -14,6 +14,7 @@ from optimizer.cost import Calibration
 KEPT_MS = 15 * 60_000
 BUCKET_MS = 5_000
 RATE_SPAN_MS = 15_000
+CAPACITY_SPANS = 3  # five-second spans that a capacity is measured over: one batch more or less tells little
 IDLE_AFTER_MS = 30_000
 ENOUGH_EVENTS = 5_000  # fewer say little about what an event costs
 CALIBRATION_BATCHES = 60
@@ -23,7 +24,7 @@ class Throughput(NamedTuple):
     """Five seconds of a source, by their end."""
 
     clock: int
-    capacity: float | None  # events per core-second of work, times the cores; None: no event
+    capacity: float | None  # events per core-second of the last 15 s' work, times the cores; None: no event
     rate: float
     plan: int
 
@@ -81,7 +82,11 @@ class SourceMeters:
         for batch in batches:
             spans.setdefault(batch.clock // BUCKET_MS, []).append(batch)
         open_span = batches[-1].clock // BUCKET_MS
-        return [_throughput(span, members, cores) for span, members in spans.items() if span < open_span]
+        closed = [span for span in spans if span < open_span]
+        return [
+            _throughput(span, [spans.get(span - back, []) for back in range(CAPACITY_SPANS)], cores)
+            for span in closed
+        ]
 
     def capacity(self, cores: int) -> float | None:
         """The newest measured capacity, events per second."""
@@ -187,12 +192,14 @@ def _groups(source_key: str, batch: Batch) -> dict[tuple[str, ...], int]:
     return groups
 
 
-def _throughput(span: int, batches: list[Batch], cores: int) -> Throughput:
-    events = sum(batch.events for batch in batches)
-    busy = sum(batch.busy_seconds for batch in batches if batch.events)
+def _throughput(span: int, recent: list[list[Batch]], cores: int) -> Throughput:
+    """A span's own rate and plan, and the capacity over it and the spans before; newest first."""
+    worked = [batch for batches in recent for batch in batches if batch.events]
+    events = sum(batch.events for batch in worked)
+    busy = sum(batch.busy_seconds for batch in worked)
     return Throughput(
         clock=(span + 1) * BUCKET_MS,
         capacity=events / busy * cores if events and busy > 0 else None,
-        rate=events / (BUCKET_MS / 1000),
-        plan=batches[-1].plan,
+        rate=sum(batch.events for batch in recent[0]) / (BUCKET_MS / 1000),
+        plan=recent[0][-1].plan,
     )

@@ -1,7 +1,7 @@
 // The look of all charts: horizontal grid only, round clock times, one number format per axis.
 import { clock, tickFormat } from "./format.js";
 import { token } from "./palette.js";
-import { roundTicks } from "./ticks.js";
+import { fittingAxis } from "./ticks.js";
 
 const MINUTE = 60_000;
 const STEPS = [1, 2, 3, 5, 10, 15, 30, 60].map((minutes) => minutes * MINUTE);
@@ -30,11 +30,12 @@ export function timeAxis() {
 export function valueAxis(values) {
   const known = values.filter((value) => value !== null);
   const extent = known.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
-  const ticks = known.length ? roundTicks(...extent, { whole: known.every(Number.isInteger) }) : [0, 1, 2];
+  const whole = known.every((value) => Number.isInteger(value));
+  const { min, max, ticks } = known.length ? fittingAxis(...extent, { whole }) : { min: 0, max: 2, ticks: [0, 1, 2] };
   const format = tickFormat(ticks);
   return {
-    min: ticks[0],
-    max: ticks.at(-1),
+    min,
+    max,
     border: { display: false },
     grid: { color: token("grid"), drawTicks: false },
     ticks: { display: known.length > 0, color: token("ink-3"), padding: 8, callback: (value) => format(value) },

@@ -5,7 +5,7 @@ import { clock, duration, number, whole, windowLength } from "./format.js";
 import { Legend } from "./legend.js";
 import { LineChart, shownFrom } from "./linechart.js";
 import { SeriesColours, windowStyle } from "./palette.js";
-import { QuerySeries } from "./series.js";
+import { byNewestValue, QuerySeries } from "./series.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
 
 const LOADING_AFTER_MS = 200;
@@ -92,9 +92,9 @@ export class Panel {
   }
 
   #drawnSeries() {
-    const all = this.query.all();
-    this.#colours.keepOnly(all.map((one) => one.id));
     const grouped = this.query.groupBy?.length > 0;
+    const all = grouped ? byNewestValue(this.query.all()) : this.query.all();
+    this.#colours.keepOnly(all.map((one) => one.id));
     return all.map((one, at) => ({
       ...one,
       style: grouped ? this.#colours.style(one.id) : windowStyle(at, all.length),

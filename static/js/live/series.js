@@ -72,3 +72,9 @@ export function summary(points, from, to) {
   const extent = seen.length ? [Math.min(...seen), Math.max(...seen)] : [null, null];
   return { last: finals.at(-1)?.[1] ?? null, min: extent[0], max: extent[1] };
 }
+
+/** Series with the greatest newest final value first; those without one last. */
+export function byNewestValue(series) {
+  const newest = new Map(series.map(({ id, points }) => [id, summary(points, -Infinity, Infinity).last ?? -Infinity]));
+  return [...series].sort((a, b) => newest.get(b.id) - newest.get(a.id) || (a.id < b.id ? -1 : 1));
+}

@@ -59,6 +59,16 @@ def test_capacity_is_events_per_busy_second_times_the_cores() -> None:
     assert points[1].rate == pytest.approx(1_000)
 
 
+def test_one_slow_batch_weighs_on_the_capacity_of_a_quarter_of_a_minute_and_no_longer() -> None:
+    meters = running_for(40)
+    meters.add(meter(7, clock=NOW + 7_000, shard=0, map_seconds=1.02))  # a second more
+    points = [round(point.capacity or 0) for point in meters.source("sensors").throughput(cores=1)]
+    usual = round(1_000 / 0.04)
+    assert points[0] == usual
+    assert points[1] < points[2] == points[3] < usual  # over 10 s as no more is known, then over 15
+    assert set(points[4:]) == {usual}
+
+
 def test_a_span_without_events_has_no_capacity() -> None:
     meters = running_for(30, events=0)
     assert {point.capacity for point in meters.source("sensors").throughput(2)} == {None}
