@@ -34,7 +34,7 @@ class Millrace:
         return next(int(service["pid"]) for service in services if service["name"] == name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def millrace(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Millrace]:
     var_dir, port = tmp_path_factory.mktemp("millrace"), free_port()
     kept = settings.VAR_DIR / "numba"
