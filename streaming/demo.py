@@ -39,7 +39,7 @@ LATENESS_MS = 10_000  # what the demo source allows; too late is later than this
 MALFORMED = 0.001
 NOT_OK = 0.03  # on average; more when it is hot
 FAULTS = 1 / 3  # of those that are not ok, the rest are warnings
-SPIKE = 0.00003
+SPIKE = 0.00001
 
 logger = logging.getLogger(__name__)
 
