@@ -40,7 +40,7 @@ def test_migrations_and_models_work_on_postgresql(tmp_path: Path) -> None:
         second = manage("setup", "--only", "database", **environment)
         assert "Administrator" not in second
         told = manage("shell", "--no-imports", "-c", ROUND_TRIP, **environment)
-        assert told.splitlines()[-1] == "number ['10s', '1m', '5m'] 6 Demo"
+        assert told.splitlines()[-1] == "number ['10s', '1m', '5m'] 8 Demo"
 
 
 def test_the_channel_layer_works_on_redis(tmp_path: Path) -> None:
