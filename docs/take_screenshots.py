@@ -21,12 +21,14 @@ sys.path.insert(0, str(HERE.parent))
 from dashboard.platform import test_tools  # noqa: E402  # the project is not a package that is installed
 
 DESKTOP = {"width": 1440, "height": 900}
+LOWER = {"width": 1440, "height": 780}  # pictures of a page full of text or lines grow large
+SMALLER = {"width": 1280, "height": 840}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 60_000
 
 
-def nothing_more(page: Page) -> None:
-    """The page as it comes."""
+def health_told(page: Page) -> None:
+    page.locator(".health-value").first.wait_for()
 
 
 def results_drawn(page: Page) -> None:
@@ -74,11 +76,11 @@ class Picture:
 
 
 PICTURES = (
-    Picture("board", "/dashboards/demo/"),
-    Picture("board-dark", "/dashboards/demo/", dark=True),
+    Picture("board", "/dashboards/demo/", viewport=SMALLER),
+    Picture("board-dark", "/dashboards/demo/", dark=True, viewport=SMALLER),
     Picture("board-phone", "/dashboards/demo/", viewport=PHONE),
-    Picture("source-new", "/sources/new/", connection_tested),
-    Picture("source", "/sources/demo-sensors/", nothing_more),
+    Picture("source-new", "/sources/new/", connection_tested, viewport=LOWER),
+    Picture("source", "/sources/demo-sensors/", health_told),
     Picture("query-new", "/queries/new/?source=demo-sensors", query_typed),
     Picture("query", "/queries/", query_opened),
     Picture("plan", "/plan/"),
