@@ -214,9 +214,8 @@ class Job:
         )
 
     def _note_failure(self, running: Running, query: StreamingQuery) -> None:
-        failure = query.exception()
         running.query = None
-        self._back_off(running, _cause(str(failure)) if failure else "The query ended.")
+        self._back_off(running, engine.failure(query) or "The query ended.")
 
     def _back_off(self, running: Running, error: str) -> None:
         pause = BACK_OFF[min(running.failures, len(BACK_OFF) - 1)]
@@ -307,14 +306,6 @@ def _end_orphan(jvm_file: Path) -> None:
         os.kill(pid, signal.SIGKILL)
         while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
             time.sleep(0.05)
-
-
-def _cause(text: str) -> str:
-    """The sentence that says why, out of Spark's long report."""
-    for line in reversed(text.splitlines()):
-        if "Error: " in line or "StaleTask: " in line or "Exception: " in line:
-            return line.split(": ", 1)[1].strip()
-    return text.splitlines()[0] if text else "The query ended."
 
 
 def _now() -> int:

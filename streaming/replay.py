@@ -39,6 +39,10 @@ SOURCE = "replay"
 Say = Callable[[str], None]
 
 
+class ReplayFailed(RuntimeError):
+    """The query of a replay ended before the data did; the message says why."""
+
+
 @dataclass(frozen=True)
 class Summary:
     events: int
@@ -200,9 +204,9 @@ def _offset(end: Any, topic: str) -> int:
 
 
 def _raise_if_failed(query: StreamingQuery) -> None:
-    failure = query.exception()
+    failure = engine.failure(query)
     if failure is not None:
-        raise RuntimeError(str(failure))
+        raise ReplayFailed(f"The replay failed: {failure}")
 
 
 def _messages(cluster: _Cluster, topic: str) -> Iterator[bytes]:

@@ -111,6 +111,16 @@ def jvm_pid(spark: SparkSession) -> int:
     return int(gateway.proc.pid)
 
 
+def failure(query: StreamingQuery) -> str | None:
+    """Why a query ended, in a sentence out of Spark's long report; None while it runs."""
+    report = query.exception()
+    lines = str(report).splitlines() if report else []
+    for line in reversed(lines):
+        if "Error: " in line or "StaleTask: " in line or "Exception: " in line:
+            return line.split(": ", 1)[1].strip()
+    return lines[0] if lines else None
+
+
 def last_batch(query: StreamingQuery | None) -> int | None:
     """The number of the last batch that a query has finished."""
     progress: Any = query.lastProgress if query else None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -173,7 +174,9 @@ def event_times(source: SourceSpec, table: pa.Table, timestamps: pa.Array) -> tu
 
 def _parse_iso(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """ISO 8601 texts; a time without a zone is UTC. DuckDB's parser takes all common forms."""
-    connection = duckdb.connect(":memory:", config={"threads": 1, "TimeZone": "UTC"})
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    with suppress(duckdb.Error):  # without its time zone extension DuckDB takes UTC by itself
+        connection.execute("SET TimeZone = 'UTC'")
     parsed = connection.from_arrow(pa.table({"t": column})).project("epoch_ms(try_cast(t AS TIMESTAMPTZ))")
     milliseconds = parsed.to_arrow_table().column(0).combine_chunks()
     known = milliseconds.is_valid().to_numpy(zero_copy_only=False)

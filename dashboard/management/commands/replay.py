@@ -1,6 +1,7 @@
 """`replay`: back-test queries over a file of events, through the real broker, Spark, plan and kernels."""
 
 import logging
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from dashboard.platform.problems import Problem, as_problems
 from streaming.broker import Broker, answers, free_port
-from streaming.java import find_java
+from streaming.java import QUICK_START, find_java
 from streaming.spec import InvalidSpec, Spec
 
 
@@ -68,11 +69,12 @@ class Command(BaseCommand):
 
         logging.getLogger("py4j").setLevel(logging.ERROR)
         self._say("Starting Spark …")
+        os.environ.setdefault("MILLRACE_SPARK_JAVA_OPTIONS", QUICK_START)
         spark = engine.session(settings.SPARK_MASTER, settings.VAR_DIR / "jars", settings.VAR_DIR)
         work_dir = settings.VAR_DIR / "replay"
         try:
             done = replay.replay(spark, bootstrap_servers, events, spec, out, work_dir, self._say)
-        except InvalidSpec as error:
+        except (InvalidSpec, replay.ReplayFailed) as error:
             raise Problem(str(error)) from error
         finally:
             spark.stop()

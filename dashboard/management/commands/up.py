@@ -21,14 +21,12 @@ from dashboard.platform.progress import Progress
 from dashboard.platform.runfile import RunFile, RunState
 from dashboard.platform.supervisor import Service, Supervisor
 from streaming.broker import HOST, answers
+from streaming.java import QUICK_START
 from streaming.topics import Topics
 
 DEFAULT_BROKER_PORT = 19092
 BROKER_PATIENCE = 60.0  # s
 FIRST_RESULT_PATIENCE = 180.0
-# Half the work of a cold JVM is its second compiler. Without it Spark's own part is slower by about a third,
-# which only a stream near capacity notices: MILLRACE_SPARK_JAVA_OPTIONS=-XX:+UseParallelGC is for such a one.
-QUICK_START = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
