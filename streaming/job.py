@@ -199,6 +199,7 @@ class Job:
         try:
             create_topics(self._bootstrap_servers, [self._topics.progress_topic(source.stream)])
             running.query = engine.start(self._spark, self._launch(running))
+            running.turn("starting")
         except Exception as error:  # any reason not to start is told on the page, and tried again
             running.query = None
             self._back_off(running, str(error).splitlines()[0])
