@@ -25,6 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from streaming import results, shuffle, task
+from streaming.java import QUICK_START
 from streaming.lanes import EARLIEST, LATEST, Timeline
 from streaming.progress import Progress
 from streaming.shard import Outcome, Shard, ShardMeta
@@ -52,7 +53,23 @@ class Launch:
     start_back: int = START_BACK
 
 
-def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> SparkSession:
+def class_archive(var_dir: Path) -> Path:
+    """Where Java finds Spark's classes ready to map (`streaming/class_archive.py`)."""
+    return var_dir / "spark.jsa"
+
+
+def _java_options(archive: Path, archive_at_exit: Path | None) -> str:
+    options = os.environ.get("MILLRACE_SPARK_JAVA_OPTIONS", "-XX:+UseParallelGC")
+    if archive_at_exit is not None:
+        return f"{QUICK_START} -XX:ArchiveClassesAtExit={archive_at_exit} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    if archive.exists():
+        options += f" -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off"
+    return options
+
+
+def session(
+    master: str, jars_dir: Path, var_dir: Path, archive_at_exit: Path | None = None, **overrides: str
+) -> SparkSession:
     """A session with the settings that mattered when measured; docs/architecture.md has the reasons."""
     environment = {
         "PYTHONPATH": str(PROJECT_DIR),
@@ -65,7 +82,7 @@ def session(master: str, jars_dir: Path, var_dir: Path, **overrides: str) -> Spa
     jars = ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar")))
     bare = os.pathsep.join(str(jar) for jar in sorted((jars_dir / "bare").glob("*.jar")))
     log4j = PROJECT_DIR / "streaming" / "log4j2.properties"
-    java_options = os.environ.get("MILLRACE_SPARK_JAVA_OPTIONS", "-XX:+UseParallelGC")
+    java_options = _java_options(class_archive(var_dir), archive_at_exit)
     settings = {
         "spark.jars": jars,
         "spark.driver.memory": "2g",

@@ -9,6 +9,7 @@ from dashboard.models import PlanVersion
 from dashboard.planning.service import publish_pending
 from dashboard.platform import database, kernels, test_tools
 from dashboard.platform.checks import is_empty
+from dashboard.platform.class_archive import ClassArchive
 from dashboard.platform.frontend import FrontEnd
 from dashboard.platform.problems import Problem, as_problems
 from dashboard.platform.progress import Progress
@@ -42,6 +43,10 @@ def prepare_files(progress: Progress) -> Java:
         if not compiled.are_current():
             with progress.step("Kernels, compiled for this machine"):
                 compiled.make()
+        archive = ClassArchive(settings.BASE_DIR, settings.VAR_DIR, java)
+        if not archive.is_current():
+            with progress.step("Spark's classes, for quick starts"):
+                archive.make(log)
         return java
 
 

@@ -40,6 +40,8 @@ def millrace(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     kept = settings.VAR_DIR / "numba"
     kept.mkdir(exist_ok=True)
     (var_dir / "numba").symlink_to(kept)  # compiled kernels, as a second start has them
+    for made in settings.VAR_DIR.glob("spark.jsa*"):
+        (var_dir / made.name).symlink_to(made)
     environment = os.environ | {
         "MILLRACE_VAR": str(var_dir),
         "MILLRACE_JARS": str(jars_dir(settings.VAR_DIR).resolve()),

@@ -89,6 +89,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     kept = settings.VAR_DIR / "numba"
     kept.mkdir(exist_ok=True)
     (installation.var_dir / "numba").symlink_to(kept)  # compiled kernels, as a second start has them
+    for made in settings.VAR_DIR.glob("spark.jsa*"):
+        (installation.var_dir / made.name).symlink_to(made)
     with (installation.var_dir / "up.log").open("w") as log:
         process = subprocess.Popen(
             installation.up, cwd=ROOT, env=installation.environment, stdout=log, stderr=log
