@@ -1,4 +1,4 @@
-"""Spark's classes in one file that Java can map: made once per Java and Spark, for quicker starts of the job."""
+"""Spark's classes in one file that Java can map, for quicker starts: made once per Java and Spark."""
 
 import subprocess
 import sys
