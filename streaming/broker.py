@@ -206,6 +206,7 @@ log.cleaner.dedupe.buffer.size=4194304
 _LOG4J2 = """\
 status=error
 appender.console.type=Console
+appender.console.target=SYSTEM_ERR
 appender.console.name=console
 appender.console.layout.type=PatternLayout
 appender.console.layout.pattern=%p %c{1}: %m%n
