@@ -1,8 +1,11 @@
-"""Cost: what trees and plans take, in the papers' operations per second and in this machine's busy seconds.
+"""Cost: what trees and plans take, in the papers' operations per second or in this machine's busy seconds.
 
 A plan of m trees costs `C = m·λ + Σ E·Ω` (SHEIN eq. 7.1): each event is folded into one partial per tree, and
 each edge takes Ω operations to answer the windows. A tree with a group-by does its Ω for every group; without
-one it has a single group and the formula is the printed one.
+one it has a single group and the formula is the printed one. A tree that is made of another's slices folds
+those instead of the events (TriWeave, phantoms), or combines another window's answers (factor windows).
+
+Both models count the same things and differ in what one of each costs (`UnitCosts`).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,22 +13,42 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any
 
+from optimizer.aggregates import WIDTH
+from optimizer.durations import UNITS_MS
 from optimizer.edges import edge_rate
-from optimizer.kernels import Kernel, cheapest_kernel, runnable_kernels
+from optimizer.kernels import Kernel, allowed_kernels, cheapest_kernel
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
+from optimizer.weaving import FamilyKey, joint_key
 from optimizer.windows import Window
 
 UNMEASURED_GROUPS = 100  # taken for a group-by until its groups have been counted
+UNMEASURED_SHARE = 1.0  # of events that pass a filter until they have been counted
+MODELS = ("papers", "calibrated")
+
+
+@dataclass(frozen=True)
+class UnitCosts:
+    """What one of each counted thing costs."""
+
+    fold: float  # one event or partial into one tree's partial
+    row: float  # one partial of one group, closed and moved to where it is answered
+    step: float  # one kernel operation for one group
+    result: float  # one answer of one group
+
+
+PAPERS = UnitCosts(fold=1, row=0, step=1, result=0)
 
 
 @dataclass(frozen=True)
 class Calibration:
     """What the steps of the data path take on this machine."""
 
-    seconds_per_event: float = 2.0e-6  # read, decode and filter, once for the source
+    seconds_per_event: float = 2.0e-6  # read and decode, once for the source
     seconds_per_partial: float = 0.3e-6  # fold one event into one tree's partial
+    seconds_per_row: float = 0.0  # shuffle one group's partial; until measured apart it is within the step
     seconds_per_step: float = 20e-9  # one kernel operation for one group
+    seconds_per_result: float = 0.0  # write one answer; until measured apart it is within the step
     cores: int = 2
 
     def __post_init__(self) -> None:
@@ -35,33 +58,65 @@ class Calibration:
         if not self.seconds_per_event or not self.cores:
             raise ValueError("A calibration needs seconds_per_event and cores above zero.")
 
+    @property
+    def unit_costs(self) -> UnitCosts:
+        return UnitCosts(
+            self.seconds_per_partial, self.seconds_per_row, self.seconds_per_step, self.seconds_per_result
+        )
+
 
 @dataclass(frozen=True)
 class Statistics:
-    """What is known of a source's stream and of the machine that computes it."""
+    """What is known of a source's stream and of the machine that computes it, and how costs are counted."""
 
     rate: float = 1000.0  # λ, events per second
     groups: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    passing: Mapping[str, float] = field(default_factory=dict)  # share of events, by filter
     calibration: Calibration = Calibration()
+    model: str = "papers"
+    kernel: str | None = None  # the one kernel to plan with; None: the cheapest that the job has
 
     def __post_init__(self) -> None:
         if not isfinite(self.rate) or self.rate < 0:
             raise ValueError(f"The rate must be a number of events per second, not {self.rate}.")
+        if self.model not in MODELS:
+            raise ValueError(f"No cost model “{self.model}”: use one of {', '.join(MODELS)}.")
+        for where, share in self.passing.items():
+            if not 0 <= share <= 1:
+                raise ValueError(f"The share of events that pass “{where}” must be from 0 to 1, not {share}.")
+
+    @property
+    def unit_costs(self) -> UnitCosts:
+        return PAPERS if self.model == "papers" else self.calibration.unit_costs
 
     def groups_of(self, group_by: tuple[str, ...]) -> int:
         """How many groups a group-by has."""
         return max(1, self.groups.get(group_by, UNMEASURED_GROUPS)) if group_by else 1
 
+    def events_of(self, where: str) -> float:
+        """Events a second that pass a filter."""
+        return self.rate * (self.passing.get(where, UNMEASURED_SHARE) if where else 1.0)
+
     def to_json(self) -> dict[str, Any]:
         groups = [{"group_by": list(names), "groups": count} for names, count in sorted(self.groups.items())]
-        return {"rate": self.rate, "groups": groups, "calibration": asdict(self.calibration)}
+        return {
+            "rate": self.rate,
+            "groups": groups,
+            "passing": dict(sorted(self.passing.items())),
+            "calibration": asdict(self.calibration),
+            "model": self.model,
+            "kernel": self.kernel,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Statistics":
         return cls(
             rate=value["rate"],
             groups={tuple(entry["group_by"]): entry["groups"] for entry in value["groups"]},
+            passing=value.get("passing", {}),
             calibration=Calibration(**value["calibration"]),
+            model=value.get("model", "papers"),
+            kernel=value.get("kernel"),
         )
 
 
@@ -69,30 +124,48 @@ class Statistics:
 class TreeCost:
     """What one tree is estimated to take."""
 
-    kernel: Kernel
+    kernel: Kernel | None  # None: it answers nothing itself
     edge_rate: float  # E
     omega: float  # Ω
-    total: float  # λ + E·Ω for every group
+    total: float
 
 
 class FamilyCosts:
     """Costs of the trees that queries of one family could form."""
 
-    def __init__(self, family: Collection[Query], statistics: Statistics) -> None:
-        self._kernels = runnable_kernels({query.aggregate for query in family})
-        self._groups = statistics.groups_of(next(iter(family)).group_by)
-        self._rate = statistics.rate
+    def __init__(
+        self,
+        family: Collection[Query],
+        statistics: Statistics,
+        *,
+        key: FamilyKey | None = None,  # where it is not the queries' own, as a phantom's is
+        input_rate: float | None = None,  # events or partials a second; None: the events that pass the filter
+    ) -> None:
+        key = key or joint_key(family)
+        self._kernels = allowed_kernels({query.aggregate for query in family}, statistics.kernel)
+        self._groups = statistics.groups_of(key.group_by)
+        self._width = WIDTH.get(key.family, 1)
+        self._unit = statistics.unit_costs
+        self.input_rate = statistics.events_of(key.where) if input_rate is None else input_rate
 
     def tree(self, windows: Collection[Window]) -> TreeCost:
-        classes = frozenset[tuple[int, int]]().union(*(window.edge_classes for window in windows))
-        return self.tree_at(windows, edge_rate(classes))
+        return self.tree_at(windows, edges_of(windows))
 
     def tree_at(self, windows: Collection[Window], edges_per_second: float) -> TreeCost:
         """The cost of a tree whose edge rate is known, or supposed."""
         kernel = cheapest_kernel(self._kernels, windows, edges_per_second)
-        omega = kernel.omega(windows, edges_per_second)
-        total = self._rate + edges_per_second * omega * self._groups
+        omega = kernel.omega(windows, edges_per_second) * self._width
+        unit = self._unit
+        per_group = edges_per_second * (unit.row + unit.step * omega)
+        if unit.result:
+            per_group += unit.result * sum(UNITS_MS["s"] / window.slide for window in windows)
+        total = unit.fold * self.input_rate + per_group * self._groups
         return TreeCost(kernel, edges_per_second, omega, total)
+
+
+def edges_of(windows: Iterable[Window]) -> float:
+    """Edges per second of the slices that serve all these windows."""
+    return edge_rate(frozenset[tuple[int, int]]().union(*(window.edge_classes for window in windows)))
 
 
 def tree_cost(queries: Collection[Query], statistics: Statistics) -> TreeCost:
@@ -100,28 +173,64 @@ def tree_cost(queries: Collection[Query], statistics: Statistics) -> TreeCost:
     return FamilyCosts(queries, statistics).tree({query.window for query in queries})
 
 
+def answers_cost(window: Window, through: Window, key: FamilyKey, statistics: Statistics) -> TreeCost:
+    """What a window takes that is made of another window's answers (FACTOR theorem 3's multiplier)."""
+    combined = 1 + (window.range - through.range) // through.slide
+    per_second = UNITS_MS["s"] / window.slide * statistics.groups_of(key.group_by)
+    unit = statistics.unit_costs
+    total = per_second * (unit.step * combined * WIDTH.get(key.family, 1) + unit.result)
+    return TreeCost(None, UNITS_MS["s"] / window.slide, combined, total)
+
+
+def feeding_cost(
+    windows: Collection[Window], key: FamilyKey, statistics: Statistics, input_rate: float
+) -> TreeCost:
+    """What a tree takes that answers nothing and only makes slices for others."""
+    edges = edges_of(windows)
+    rows = edges * statistics.groups_of(key.group_by)
+    unit = statistics.unit_costs
+    return TreeCost(None, edges, 0.0, unit.fold * input_rate + unit.row * rows)
+
+
 def steps_per_second(trees: Iterable[Tree], statistics: Statistics) -> float:
     """Kernel operations a second, over all groups."""
-    return sum(tree.edge_rate * tree.omega * statistics.groups_of(tree.queries[0].group_by) for tree in trees)
+    return sum(tree.edge_rate * tree.omega * statistics.groups_of(tree.key.group_by) for tree in trees)
 
 
 def load(plan: Plan, statistics: Statistics) -> float:
     """The fraction of the cores' time that the plan takes at the measured rate; above 1 it falls behind."""
     calibration = statistics.calibration
-    busy = statistics.rate * _seconds_per_event(plan, calibration)
-    return (busy + _kernel_seconds(plan, statistics)) / calibration.cores
+    by_events, by_edges = _busy_seconds(plan, statistics)
+    return (statistics.rate * by_events + by_edges) / calibration.cores
 
 
 def estimated_throughput(plan: Plan, statistics: Statistics) -> float:
     """The highest rate, in events per second, that the plan can keep up with."""
-    calibration = statistics.calibration
-    spare = calibration.cores - _kernel_seconds(plan, statistics)
-    return max(0.0, spare / _seconds_per_event(plan, calibration))
+    by_events, by_edges = _busy_seconds(plan, statistics)
+    return max(0.0, (statistics.calibration.cores - by_edges) / by_events)
 
 
-def _seconds_per_event(plan: Plan, calibration: Calibration) -> float:
-    return calibration.seconds_per_event + len(plan.trees) * calibration.seconds_per_partial
+def _busy_seconds(plan: Plan, statistics: Statistics) -> tuple[float, float]:
+    """Busy seconds that each event takes, and those that each second takes however many events it brings."""
+    by_events = statistics.calibration.seconds_per_event
+    by_edges = 0.0
+    for tree in plan.trees:
+        folded, edges = tree_seconds(tree, plan, statistics)
+        by_events += folded
+        by_edges += edges
+    return by_events, by_edges
 
 
-def _kernel_seconds(plan: Plan, statistics: Statistics) -> float:
-    return steps_per_second(plan.trees, statistics) * statistics.calibration.seconds_per_step
+def tree_seconds(tree: Tree, plan: Plan, statistics: Statistics) -> tuple[float, float]:
+    """Busy seconds of one tree for each event of the source, and for each second."""
+    unit = statistics.calibration.unit_costs
+    groups = statistics.groups_of(tree.key.group_by)
+    by_edges = groups * tree.edge_rate * (unit.row + unit.step * tree.omega)
+    answered = {query.window for query in tree.queries}
+    by_edges += unit.result * groups * sum(UNITS_MS["s"] / window.slide for window in answered)
+    if tree.fed_by is None:
+        return unit.fold * statistics.passing.get(tree.key.where, UNMEASURED_SHARE), by_edges
+    if tree.through is None:
+        feeding = plan.tree(tree.fed_by)
+        by_edges += unit.fold * feeding.edge_rate * statistics.groups_of(feeding.key.group_by)
+    return 0.0, by_edges

@@ -5,31 +5,53 @@ from typing import Any
 
 from optimizer.kernels import kernel_named
 from optimizer.queries import Query
+from optimizer.weaving import FamilyKey, joint_key
+from optimizer.windows import Window
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
+READABLE_FORMATS = (1, 2)  # format 1 knew one node, and trees that read the events themselves
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Queries that share one sequence of slices and one kernel."""
+    """Queries that share one sequence of slices and one kernel.
+
+    A tree is made of the events, or of the slices of the tree that feeds it, or (`through`) of that tree's
+    answers to one window. One without queries is there for those it feeds: slices that several trees share,
+    a factor window, a phantom. Its answers are the same when it is made of the events instead.
+    """
 
     id: str
     queries: tuple[Query, ...]
-    kernel: str
+    kernel: str  # empty where it answers nothing itself
     edge_rate: float  # E_i, edges per second
     omega: float  # Ω_i, final-aggregation operations per edge
-    cost: float  # λ + E_i·Ω_i, operations per second
+    cost: float  # in the unit of the model it was planned with
     node: int = 0
+    fed_by: str | None = None  # id of the tree it is made of; None: of the events
+    through: Window | None = None
+    added_windows: tuple[Window, ...] = ()  # that no query asked for
+    family: FamilyKey | None = None  # of a tree without queries
 
     def __post_init__(self) -> None:
-        kernel_named(
-            self.kernel, (query.aggregate for query in self.queries)
-        )  # an illegal pairing is refused
+        if self.queries:  # an illegal pairing is refused
+            kernel_named(self.kernel, (query.aggregate for query in self.queries))
+        elif self.family is None:
+            raise ValueError(f"Tree {self.id} has no queries and says no family.")
+
+    @property
+    def key(self) -> FamilyKey:
+        return self.family if self.family is not None else joint_key(self.queries)
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """All windows that its slices serve."""
+        return tuple(sorted({query.window for query in self.queries} | set(self.added_windows)))
 
     @property
     def edge_classes(self) -> tuple[tuple[int, int], ...]:
         """All residue classes `(period, residue)` on which this tree's slices end."""
-        return tuple(sorted(set().union(*(query.window.edge_classes for query in self.queries))))
+        return tuple(sorted(set().union(*(window.edge_classes for window in self.windows))))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -39,13 +61,29 @@ class Tree:
             "omega": self.omega,
             "cost": self.cost,
             "node": self.node,
+            "fed_by": self.fed_by,
+            "through": self.through.to_json() if self.through else None,
+            "added_windows": [window.to_json() for window in self.added_windows],
+            "family": self.family._asdict() if self.family else None,
             "queries": [query.to_json() for query in self.queries],
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Tree":
-        queries = tuple(Query.from_json(query) for query in value["queries"])
-        return cls(**{**value, "queries": queries})
+        family = value.get("family")
+        return cls(
+            id=value["id"],
+            queries=tuple(Query.from_json(query) for query in value["queries"]),
+            kernel=value["kernel"],
+            edge_rate=value["edge_rate"],
+            omega=value["omega"],
+            cost=value["cost"],
+            node=value["node"],
+            fed_by=value.get("fed_by"),
+            through=Window(**value["through"]) if value.get("through") else None,
+            added_windows=tuple(Window(**window) for window in value.get("added_windows", ())),
+            family=FamilyKey(**{**family, "group_by": tuple(family["group_by"])}) if family else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -57,6 +95,7 @@ class Plan:
     strategy: str
     trees: tuple[Tree, ...] = ()
     next_tree: int = 1  # the number of the next new tree: ids of trees that have gone are not reused
+    nodes: tuple[float, ...] = (1.0,)  # what each node can do, in units of the first
 
     @property
     def queries(self) -> tuple[Query, ...]:
@@ -65,6 +104,21 @@ class Plan:
     @property
     def total_cost(self) -> float:
         return sum(tree.cost for tree in self.trees)
+
+    @property
+    def node_costs(self) -> tuple[float, ...]:
+        """What the trees of each node take together."""
+        return tuple(
+            sum(tree.cost for tree in self.trees if tree.node == node) for node in range(len(self.nodes))
+        )
+
+    @property
+    def max_node_cost(self) -> float:
+        """The dearest node, each measured by what it can do (SHEIN eq. 6.2 where all nodes are alike)."""
+        return max(cost / capacity for cost, capacity in zip(self.node_costs, self.nodes, strict=True))
+
+    def tree(self, tree_id: str) -> Tree:
+        return next(tree for tree in self.trees if tree.id == tree_id)
 
     def tree_of(self, query_id: str) -> Tree:
         for tree in self.trees:
@@ -83,12 +137,13 @@ class Plan:
             "strategy": self.strategy,
             "total_cost": self.total_cost,
             "next_tree": self.next_tree,
+            "nodes": list(self.nodes),
             "trees": [tree.to_json() for tree in self.trees],
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Plan":
-        if value.get("format") != PLAN_FORMAT:
+        if value.get("format") not in READABLE_FORMATS:
             raise ValueError(f"This plan has format {value.get('format')}, not {PLAN_FORMAT}.")
         return cls(
             source=value["source"],
@@ -96,4 +151,5 @@ class Plan:
             strategy=value["strategy"],
             trees=tuple(Tree.from_json(tree) for tree in value["trees"]),
             next_tree=value["next_tree"],
+            nodes=tuple(value.get("nodes", (1.0,))),
         )

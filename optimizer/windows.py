@@ -30,6 +30,9 @@ class Window:
         end = (self.offset + self.range) % self.slide
         return frozenset({(self.slide, start), (self.slide, end)})
 
+    def to_json(self) -> dict[str, int]:
+        return {"range": self.range, "slide": self.slide, "offset": self.offset}
+
     def first_end_after(self, instant: int) -> int:
         """The least end of a span that is greater than `instant`."""
         end = (self.offset + self.range) % self.slide

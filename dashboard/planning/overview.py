@@ -50,12 +50,12 @@ class Overview:
 
 def overview(plan: Plan, statistics: Statistics) -> Overview:
     """Cost everything anew with these statistics: the plan may be older than the measurements."""
-    costs = {tree.id: tree_cost(tree.queries, statistics).total for tree in plan.trees}
+    costs = {tree.id: tree_cost(tree.queries, statistics).total for tree in plan.trees if tree.queries}
     total = sum(costs.values())
     alone = optimize(plan.queries, statistics, source=plan.source, strategy="no_share")
     throughput = estimated_throughput(plan, statistics)
     return Overview(
-        rows=[_row(tree, costs[tree.id], total) for tree in plan.trees],
+        rows=[_row(tree, costs[tree.id], total) for tree in plan.trees if tree.queries],
         queries=len(plan.queries),
         price=total / alone.total_cost * len(plan.queries) if alone.total_cost else 0.0,
         load=load(plan, statistics),

@@ -1,11 +1,8 @@
 """No share: every query has a tree of its own; the baseline that sharing is measured against."""
 
-from collections.abc import Sequence
-
-from optimizer.cost import Statistics
-from optimizer.queries import Query
+from optimizer.workload import Group, Workload
 
 
-def no_share(queries: Sequence[Query], statistics: Statistics) -> list[list[Query]]:
+def no_share(workload: Workload) -> list[Group]:
     """One group for each query, whatever it costs."""
-    return [[query] for query in queries]
+    return [Group.of([query]) for query in workload.queries]

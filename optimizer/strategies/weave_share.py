@@ -8,13 +8,18 @@ from optimizer.cost import FamilyCosts, Statistics, TreeCost
 from optimizer.queries import Query
 from optimizer.weaving import families
 from optimizer.windows import Window
+from optimizer.workload import Group, Workload
 
 Windows = frozenset[Window]
 
 
-def weave_share(queries: Sequence[Query], statistics: Statistics) -> list[list[Query]]:
+def weave_share(workload: Workload) -> list[Group]:
     """Groups of queries of which no two are cheaper as one."""
-    return [group for family in families(queries) for group in _woven(family, statistics)]
+    return [
+        Group.of(group)
+        for family in families(workload.queries)
+        for group in _woven(family, workload.statistics)
+    ]
 
 
 def _woven(family: Sequence[Query], statistics: Statistics) -> list[list[Query]]:

