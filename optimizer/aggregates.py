@@ -42,9 +42,19 @@ WIDTH = {"extremes": 2}
 
 
 def joint_carrier(carriers: set[str]) -> str | None:
-    """The one carrier that holds all of these; None where none does.
+    """The one among these that holds all of them; None where none does.
 
     >>> joint_carrier({"additive", "moments"}), joint_carrier({"min", "max"}), joint_carrier({"max"})
     ('moments', None, 'max')
     """
     return next((one for one in sorted(carriers) if carriers - {one} <= HOLDS.get(one, set())), None)
+
+
+def least_carrier(carriers: set[str]) -> str | None:
+    """The least carrier there is that holds all of these, though none of them may; None where none does.
+
+    >>> least_carrier({"additive"}), least_carrier({"min", "max"}), least_carrier({"additive", "max"})
+    ('additive', 'extremes', None)
+    """
+    holders = (rich for rich, held in HOLDS.items() if carriers <= held | {rich})
+    return joint_carrier(carriers) or next(holders, None)

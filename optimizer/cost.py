@@ -10,6 +10,7 @@ Both models count the same things and differ in what one of each costs (`UnitCos
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from math import isfinite
 from typing import Any
 
@@ -22,7 +23,7 @@ from optimizer.queries import Query
 from optimizer.weaving import FamilyKey, joint_key
 from optimizer.windows import Window
 
-UNMEASURED_GROUPS = 100  # taken for a group-by until its groups have been counted
+UNMEASURED_GROUPS = 100  # taken for a field that is grouped by, until its groups have been counted
 UNMEASURED_SHARE = 1.0  # of events that pass a filter until they have been counted
 MODELS = ("papers", "calibrated")
 
@@ -89,13 +90,52 @@ class Statistics:
     def unit_costs(self) -> UnitCosts:
         return PAPERS if self.model == "papers" else self.calibration.unit_costs
 
-    def groups_of(self, group_by: tuple[str, ...]) -> int:
-        """How many groups a group-by has."""
-        return max(1, self.groups.get(group_by, UNMEASURED_GROUPS)) if group_by else 1
+    def groups_of(self, group_by: Collection[str]) -> int:
+        """How many groups a group-by has, in any order of its fields.
 
-    def events_of(self, where: str) -> float:
-        """Events a second that pass a filter."""
-        return self.rate * (self.passing.get(where, UNMEASURED_SHARE) if where else 1.0)
+        One that was not counted is taken to have what its counted parts multiply to, as if fields did not
+        depend on each other, but no fewer than any part and no more than any whole that was counted.
+
+        >>> known = Statistics(groups={("a",): 10, ("b",): 20, ("a", "b"): 50, ("c",): 7})
+        >>> known.groups_of(("b", "a")), known.groups_of(("a", "b", "c")), known.groups_of(("d",))
+        (50, 350, 100)
+        """
+        fields = frozenset(group_by)
+        counted = self._counted_groups
+        if fields in counted:
+            return counted[fields]
+        groups, rest, least = 1, fields, 1
+        for part in (part for part in counted if part < fields):  # those of most fields first
+            least = max(least, counted[part])
+            if part <= rest:
+                groups, rest = groups * counted[part], rest - part
+        groups *= UNMEASURED_GROUPS ** len(rest)
+        wholes = [count for whole, count in counted.items() if fields < whole]
+        return max(least, min([groups, *wholes]))
+
+    @cached_property
+    def _counted_groups(self) -> dict[frozenset[str], int]:
+        counted = {frozenset[str](): 1}
+        for names, count in self.groups.items():
+            fields = frozenset(names)
+            counted[fields] = max(1, count, counted.get(fields, 1))
+        return dict(sorted(counted.items(), key=lambda entry: (-len(entry[0]), sorted(entry[0]))))
+
+    def groups_in(self, key: FamilyKey) -> int:
+        """How many partials each slice of a family holds: its groups, for each combination of its filters."""
+        return self.groups_of(key.group_by) * 2 ** len(key.fragments)
+
+    def events_in(self, key: FamilyKey) -> float:
+        """Events a second that a family's trees fold."""
+        return self.rate * self.share_of(key)
+
+    def share_of(self, key: FamilyKey) -> float:
+        """The share of all events that pass a family's filter, or that of any of its fragments."""
+        if not key.where:
+            return 1.0
+        if key.where in self.passing or not key.fragments:
+            return self.passing.get(key.where, UNMEASURED_SHARE)
+        return min(1.0, sum(self.passing.get(where, UNMEASURED_SHARE) for where in key.fragments))
 
     def to_json(self) -> dict[str, Any]:
         groups = [{"group_by": list(names), "groups": count} for names, count in sorted(self.groups.items())]
@@ -142,24 +182,24 @@ class FamilyCosts:
         input_rate: float | None = None,  # events or partials a second; None: the events that pass the filter
     ) -> None:
         key = key or joint_key(family)
-        self._kernels = allowed_kernels({query.aggregate for query in family}, statistics.kernel)
-        self._groups = statistics.groups_of(key.group_by)
-        self._width = WIDTH.get(key.family, 1)
-        self._unit = statistics.unit_costs
-        self.input_rate = statistics.events_of(key.where) if input_rate is None else input_rate
+        self.kernels = allowed_kernels({query.aggregate for query in family}, statistics.kernel)
+        self.groups = statistics.groups_in(key)
+        self.width = WIDTH.get(key.family, 1)
+        self.unit = statistics.unit_costs
+        self.input_rate = statistics.events_in(key) if input_rate is None else input_rate
 
     def tree(self, windows: Collection[Window]) -> TreeCost:
         return self.tree_at(windows, edges_of(windows))
 
     def tree_at(self, windows: Collection[Window], edges_per_second: float) -> TreeCost:
         """The cost of a tree whose edge rate is known, or supposed."""
-        kernel = cheapest_kernel(self._kernels, windows, edges_per_second)
-        omega = kernel.omega(windows, edges_per_second) * self._width
-        unit = self._unit
+        kernel, least = cheapest_kernel(self.kernels, windows, edges_per_second)
+        omega = least * self.width
+        unit = self.unit
         per_group = edges_per_second * (unit.row + unit.step * omega)
         if unit.result:
             per_group += unit.result * sum(UNITS_MS["s"] / window.slide for window in windows)
-        total = unit.fold * self.input_rate + per_group * self._groups
+        total = unit.fold * self.input_rate + per_group * self.groups
         return TreeCost(kernel, edges_per_second, omega, total)
 
 
@@ -176,7 +216,7 @@ def tree_cost(queries: Collection[Query], statistics: Statistics) -> TreeCost:
 def answers_cost(window: Window, through: Window, key: FamilyKey, statistics: Statistics) -> TreeCost:
     """What a window takes that is made of another window's answers (FACTOR theorem 3's multiplier)."""
     combined = 1 + (window.range - through.range) // through.slide
-    per_second = UNITS_MS["s"] / window.slide * statistics.groups_of(key.group_by)
+    per_second = UNITS_MS["s"] / window.slide * statistics.groups_in(key)
     unit = statistics.unit_costs
     total = per_second * (unit.step * combined * WIDTH.get(key.family, 1) + unit.result)
     return TreeCost(None, UNITS_MS["s"] / window.slide, combined, total)
@@ -187,14 +227,14 @@ def feeding_cost(
 ) -> TreeCost:
     """What a tree takes that answers nothing and only makes slices for others."""
     edges = edges_of(windows)
-    rows = edges * statistics.groups_of(key.group_by)
+    rows = edges * statistics.groups_in(key)
     unit = statistics.unit_costs
     return TreeCost(None, edges, 0.0, unit.fold * input_rate + unit.row * rows)
 
 
 def steps_per_second(trees: Iterable[Tree], statistics: Statistics) -> float:
     """Kernel operations a second, over all groups."""
-    return sum(tree.edge_rate * tree.omega * statistics.groups_of(tree.key.group_by) for tree in trees)
+    return sum(tree.edge_rate * tree.omega * statistics.groups_in(tree.key) for tree in trees)
 
 
 def load(plan: Plan, statistics: Statistics) -> float:
@@ -224,13 +264,13 @@ def _busy_seconds(plan: Plan, statistics: Statistics) -> tuple[float, float]:
 def tree_seconds(tree: Tree, plan: Plan, statistics: Statistics) -> tuple[float, float]:
     """Busy seconds of one tree for each event of the source, and for each second."""
     unit = statistics.calibration.unit_costs
-    groups = statistics.groups_of(tree.key.group_by)
+    groups = statistics.groups_in(tree.key)
     by_edges = groups * tree.edge_rate * (unit.row + unit.step * tree.omega)
     answered = {query.window for query in tree.queries}
     by_edges += unit.result * groups * sum(UNITS_MS["s"] / window.slide for window in answered)
     if tree.fed_by is None:
-        return unit.fold * statistics.passing.get(tree.key.where, UNMEASURED_SHARE), by_edges
+        return unit.fold * statistics.share_of(tree.key), by_edges
     if tree.through is None:
         feeding = plan.tree(tree.fed_by)
-        by_edges += unit.fold * feeding.edge_rate * statistics.groups_of(feeding.key.group_by)
+        by_edges += unit.fold * feeding.edge_rate * statistics.groups_in(feeding.key)
     return 0.0, by_edges

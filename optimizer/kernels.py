@@ -147,9 +147,13 @@ def allowed_kernels(aggregates: Collection[str], wanted: str | None = None) -> l
     return fitting or [kernel_named(wanted, aggregates)]
 
 
-def cheapest_kernel(kernels: Iterable[Kernel], windows: Collection[Window], edge_rate: float) -> Kernel:
-    """The kernel with the least Ω for these windows; the first one listed where several are equal."""
+def cheapest_kernel(
+    kernels: Iterable[Kernel], windows: Collection[Window], edge_rate: float
+) -> tuple[Kernel, float]:
+    """The kernel with the least Ω for these windows, and that Ω; the first listed of several equal ones."""
     fitting = [kernel for kernel in kernels if kernel.many or len(windows) == 1]
     if not fitting:
         raise ValueError("The kernel answers one window alone: choose one that shares, such as flatfit.")
-    return min(fitting, key=lambda kernel: kernel.omega(windows, edge_rate))
+    omegas = [kernel.omega(windows, edge_rate) for kernel in fitting]
+    least = min(omegas)
+    return fitting[omegas.index(least)], least

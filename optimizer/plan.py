@@ -31,7 +31,7 @@ class Tree:
     fed_by: str | None = None  # id of the tree it is made of; None: of the events
     through: Window | None = None
     added_windows: tuple[Window, ...] = ()  # that no query asked for
-    family: FamilyKey | None = None  # of a tree without queries
+    family: FamilyKey | None = None  # where it keeps other partials than its queries need, for those it feeds
 
     def __post_init__(self) -> None:
         if self.queries:  # an illegal pairing is refused
@@ -64,7 +64,7 @@ class Tree:
             "fed_by": self.fed_by,
             "through": self.through.to_json() if self.through else None,
             "added_windows": [window.to_json() for window in self.added_windows],
-            "family": self.family._asdict() if self.family else None,
+            "family": self.family.to_json() if self.family else None,
             "queries": [query.to_json() for query in self.queries],
         }
 
@@ -82,7 +82,7 @@ class Tree:
             fed_by=value.get("fed_by"),
             through=Window(**value["through"]) if value.get("through") else None,
             added_windows=tuple(Window(**window) for window in value.get("added_windows", ())),
-            family=FamilyKey(**{**family, "group_by": tuple(family["group_by"])}) if family else None,
+            family=FamilyKey.from_json(family) if family else None,
         )
 
 

@@ -37,10 +37,13 @@ def contains(outer: EdgeClass, inner: EdgeClass) -> bool:
 
 def without_contained(classes: Iterable[EdgeClass]) -> tuple[EdgeClass, ...]:
     """The classes that add instants of their own, in order of period and residue."""
-    kept: list[EdgeClass] = []
-    for candidate in sorted(set(classes)):  # a class can only be contained in one of a shorter period
-        if not any(contains(other, candidate) for other in kept):
-            kept.append(candidate)
+    kept: dict[EdgeClass, None] = {}
+    periods: list[int] = []
+    for period, residue in sorted(set(classes)):  # a class can only be contained in one of a shorter period
+        if not any(period % shorter == 0 and (shorter, residue % shorter) in kept for shorter in periods):
+            kept[period, residue] = None
+            if not periods or periods[-1] != period:
+                periods.append(period)
     return tuple(kept)
 
 

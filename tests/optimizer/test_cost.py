@@ -1,11 +1,14 @@
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from optimizer import Statistics, optimize
 from optimizer.cost import Calibration, estimated_throughput, load, tree_cost
 from optimizer.queries import Query
+from optimizer.weaving import FamilyKey
 from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets
 
 FAST = Calibration(seconds_per_event=1e-3, seconds_per_partial=1e-4, seconds_per_step=1e-5, cores=4)
@@ -92,3 +95,91 @@ def test_a_rate_that_is_no_rate_is_refused(rate: float) -> None:
 def test_a_calibration_that_cannot_be_is_refused(measured: dict[str, float], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         Calibration(**measured)  # type: ignore[arg-type]
+
+
+COUNTED = Statistics(groups={("a",): 10, ("b",): 20, ("b", "a"): 50, ("a", "b", "c", "d"): 400, ("e",): 3})
+
+
+def test_counts_hold_in_any_order_of_fields() -> None:
+    assert COUNTED.groups_of(("a", "b")) == 50
+
+
+def test_independent_fields_multiply_from_the_largest_counted_part() -> None:
+    assert COUNTED.groups_of(("a", "b", "e")) == 150
+
+
+def test_a_part_has_no_more_groups_than_the_whole() -> None:
+    assert COUNTED.groups_of(("a", "b", "c")) == 400
+
+
+def test_a_field_that_was_never_counted_has_a_hundred_values() -> None:
+    assert COUNTED.groups_of(("x",)) == 100
+    assert COUNTED.groups_of(("x", "e")) == 300
+
+
+def test_no_fields_make_one_group() -> None:
+    assert COUNTED.groups_of(()) == Statistics().groups_of(()) == 1
+
+
+@given(
+    st.dictionaries(st.frozensets(st.sampled_from("abcd"), min_size=1), st.integers(1, 1000), max_size=6),
+    st.frozensets(st.sampled_from("abcd"), min_size=1),
+)
+def test_an_estimate_is_never_below_a_counted_part(
+    counted: dict[frozenset[str], int], fields: frozenset[str]
+) -> None:
+    known = Statistics(groups={tuple(sorted(names)): count for names, count in counted.items()})
+    parts = [count for part, count in counted.items() if part < fields]
+    if fields not in counted:
+        assert known.groups_of(fields) >= max(parts, default=1)
+
+
+def test_every_combination_of_filters_is_a_partial_of_its_own() -> None:
+    key = FamilyKey("v", "additive", ("a",), "x > 1", ("x > 5",))
+    assert COUNTED.groups_in(key) == 20
+
+
+def test_a_tree_of_fragments_folds_what_passes_any_of_them() -> None:
+    known = Statistics(rate=100.0, passing={"p": 0.2, "q": 0.3, "r": 0.9})
+    either = FamilyKey("v", "additive", (), "(p) OR (q)", ("p", "q"))
+    assert known.events_in(either) == pytest.approx(50)
+    assert known.events_in(either._replace(fragments=("p", "q", "r"))) == 100
+    assert known.events_in(FamilyKey("v", "additive", (), "p")) == pytest.approx(20)
+    assert known.events_in(FamilyKey("v", "additive", (), "unknown")) == 100
+
+
+def test_the_calibrated_model_counts_rows_and_results_besides_steps() -> None:
+    calibration = Calibration(
+        seconds_per_partial=1e-6, seconds_per_row=2e-6, seconds_per_step=3e-6, seconds_per_result=4e-6
+    )
+    statistics = Statistics(rate=10.0, groups={("device",): 5}, calibration=calibration, model="calibrated")
+    cost = tree_cost([query("a", 12, 4, group_by=("device",))], statistics)
+    edges, omega = 0.25, 2
+    assert cost.total == pytest.approx(10 * 1e-6 + 5 * edges * (2e-6 + 3e-6 * omega) + 5 * 0.25 * 4e-6)
+
+
+def test_the_calibrated_cost_of_a_plan_is_its_load_besides_decoding() -> None:
+    queries = [query("a", 12, 9, "sum"), query("b", 10, 6, "max", group_by=("device",)), query("c", 8, 4)]
+    statistics = Statistics(rate=1e5, groups={("device",): 50}, model="calibrated")
+    for strategy in ("no_share", "weave_share", "triweave", "best"):
+        plan = optimize(queries, statistics, strategy=strategy)
+        calibration = statistics.calibration
+        busy = statistics.rate * calibration.seconds_per_event + plan.total_cost
+        assert load(plan, statistics) == pytest.approx(busy / calibration.cores), strategy
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ({"model": "guesses"}, "No cost model “guesses”: use one of papers, calibrated"),
+        ({"passing": {"p": 1.5}}, "pass “p” must be from 0 to 1, not 1.5"),
+    ],
+)
+def test_statistics_that_cannot_be_are_refused(known: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Statistics(**known)
+
+
+def test_statistics_of_an_earlier_version_are_read() -> None:
+    old = {"rate": 5.0, "groups": [], "calibration": {"seconds_per_event": 1e-6, "cores": 2}}
+    assert Statistics.from_json(old).model == "papers"

@@ -3,9 +3,13 @@ from hypothesis import given
 
 from optimizer import Statistics, optimize
 from optimizer.cost import load
-from optimizer.explain import Joining, cost_line, describe, joining
+from optimizer.explain import Difference, Explainer, Joining, cost_line, describe, explanation, joining
+from optimizer.plan import Plan
+from optimizer.planning import planned
 from optimizer.queries import Query
-from tests.optimizer.cases import query, query_sets, statistics_sets
+from optimizer.windows import Window
+from optimizer.workload import Group, Workload
+from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets
 
 EMPTY = optimize([], Statistics(), source="s")
 A, B = query("a", 60, 10), query("b", 50, 10, "mean")
@@ -107,3 +111,121 @@ def test_a_query_is_described_in_one_sentence() -> None:
         "“hot” (max of temp over 1m every 10s by device where status = 'ok') runs in tree 2 alone, "
         "on 0.1 slices a second with 3 operations each in FlatFIT."
     )
+
+
+def test_an_explanation_says_what_a_query_shares_saves_and_keeps_apart_from() -> None:
+    statistics = Statistics(rate=0.01)
+    seven = query("seven", 7, 7)
+    made = optimize([A, B, seven, HOT], statistics, source="s")
+    found = explanation(made, A.id, statistics)
+    assert [other.name for other in found.shares_with] == ["b"]
+    assert found.cost_alone == pytest.approx(0.01 + 0.1 * 2)
+    assert found.cost_added == pytest.approx(0.1 * 2)
+    # Both as one tree: 16 edges in 70 s with three ranges; apart 7 edges with two, and 10 with one.
+    together = 0.01 + 16 / 70 * 6
+    apart = (0.01 + 0.1 * 4) + (0.01 + 2 / 7)
+    assert [merge.cost_more for merge in found.merges] == [pytest.approx(together - apart)]
+    assert found.differences == (Difference((made.tree_of(HOT.id).id,), ("filter", "group-by", "aggregate")),)
+    assert [plain(line) for line in found.lines()] == [
+        "a: sum of temp over 1m every 10s",
+        "  runs in tree 2 with b (50s every 10s)",
+        "  adds 0.2 operations/s, 4 % cheaper than 0.21 operations/s alone",
+        "  not with tree 1: as one tree the two would cost 0.676 operations/s more",
+        "  not with tree 3: another filter, another group-by and another aggregate",
+    ]
+
+
+def test_a_query_alone_is_told_what_a_merge_would_save() -> None:
+    made = optimize([A, B], Statistics(rate=100.0), source="s", strategy="no_share")
+    alone, merge = explanation(made, A.id, Statistics(rate=100.0)).lines()[-2:]
+    assert alone == "  costs 100 operations/s"
+    assert merge == "  not with tree 1: as one tree the two would cost 100 operations/s less"
+
+
+@pytest.mark.parametrize(
+    ("other", "parts"),
+    [
+        (query("o", 60, 10, field="load"), ("field",)),
+        (query("o", 60, 10, where="status = 'ok'"), ("filter",)),
+        (query("o", 60, 10, group_by=("device",)), ("group-by",)),
+        (query("o", 60, 10, "max"), ("aggregate",)),
+        (query("o", 60, 10, "min", ("device",), field="load"), ("field", "group-by", "aggregate")),
+    ],
+)
+def test_what_keeps_queries_of_other_families_apart_is_named(other: Query, parts: tuple[str, ...]) -> None:
+    made = optimize([A, other], Statistics(), source="s")
+    [difference] = explanation(made, A.id, Statistics()).differences
+    assert (difference.trees, difference.parts) == ((made.tree_of(other.id).id,), parts)
+
+
+def test_only_the_nearest_of_many_trees_are_spoken_of() -> None:
+    queries = [query(f"q{slide}", slide, slide) for slide in (7, 11, 13, 17, 22, 44)]
+    made = optimize(queries, Statistics(rate=0.0), source="s", strategy="no_share")
+    found = explanation(made, "q22@22s/22s", Statistics(rate=0.0))
+    nearest = {made.tree(merge.tree).queries[0].name for merge in found.merges}
+    assert len(found.merges) == 3
+    assert {"q11", "q44"} < nearest
+    assert [merge.cost_more for merge in found.merges] == sorted(merge.cost_more for merge in found.merges)
+
+
+def fed_plan(statistics: Statistics) -> Plan:
+    """Slices of 10 s that two trees are made of, and a tree of another family."""
+    tumbling = Group((), Group.of([A]).key, added_windows=(Window(10_000, 10_000),))
+    groups = [
+        tumbling,
+        Group((A, B), Group.of([A]).key, feed=0),
+        Group.of([HOT]),
+        Group((query("c", 20, 20),), Group.of([A]).key, feed=0),
+    ]
+    workload = Workload((A, B, HOT), statistics)
+    return planned(groups, workload, source="s", version=1, strategy="triweave", previous=None)
+
+
+def test_trees_made_of_another_are_explained_with_it() -> None:
+    made = fed_plan(Statistics(rate=100.0))
+    feeding = next(tree.id for tree in made.trees if not tree.queries)
+    tree_c = made.tree_of("c@20s/20s").id
+    found = explanation(made, A.id, Statistics(rate=100.0))
+    assert (found.fed_by, found.fed_beside, found.merges) == (feeding, (tree_c,), ())
+    assert found.cost_added == pytest.approx(0.1 * 2)  # its slices come from the feeding tree either way
+    assert f"  is made of what tree {feeding} keeps, as tree {tree_c} also" in found.lines()
+    # Without c its tree would go: a partial every ten seconds folded, and an edge every twenty.
+    alone_in_tree = explanation(made, "c@20s/20s", Statistics(rate=100.0))
+    assert alone_in_tree.cost_added == pytest.approx(0.1 + 0.05 * 2)
+
+
+def test_a_query_that_feeds_others_leaves_them_its_slices() -> None:
+    statistics = Statistics(rate=100.0)
+    seven = query("seven", 7, 7)
+    groups = [Group.of([seven, A]), Group((query("c", 20, 20),), Group.of([A]).key, feed=0)]
+    workload = Workload((), statistics)
+    made = planned(groups, workload, source="s", version=1, strategy="triweave", previous=None)
+    found = explanation(made, A.id, statistics)
+    assert found.feeds == (made.tree_of("c@20s/20s").id,)
+    assert f"  feeds tree {found.feeds[0]}" in found.lines()
+    assert found.cost_added == pytest.approx(16 / 70 * 2)  # one range less, and all edges stay for c
+
+
+def test_a_query_that_is_not_there_is_named() -> None:
+    with pytest.raises(LookupError, match="no query “nobody”"):
+        explanation(EMPTY, "nobody", Statistics())
+
+
+@given(query_sets(), statistics_sets)
+def test_explanations_agree_with_costs_worked_out_again(queries: list[Query], statistics: Statistics) -> None:
+    made = optimize(queries, statistics, source="s")
+    explainer = Explainer(made, statistics)
+    for asked in queries:
+        found = explainer.explanation(asked.id)
+        members = list(made.tree(found.tree).queries)
+        assert sorted([asked.id, *(other.id for other in found.shares_with)]) == sorted(q.id for q in members)
+        rest = cost_by_enumeration(found.shares_with, statistics) if found.shares_with else 0.0
+        added = cost_by_enumeration(members, statistics) - rest
+        assert found.cost_added == pytest.approx(added, abs=1e-6)
+        assert found.cost_alone == pytest.approx(cost_by_enumeration([asked], statistics))
+        for merge in found.merges:
+            others = made.tree(merge.tree).queries
+            together = cost_by_enumeration([*members, *others], statistics)
+            apart = cost_by_enumeration(members, statistics) + cost_by_enumeration(others, statistics)
+            assert merge.cost_more == pytest.approx(together - apart, abs=1e-6)
+            assert merge.cost_more >= -1e-9  # WeaveShare leaves no merge that saves

@@ -1,10 +1,10 @@
 from collections import Counter
-from itertools import combinations, count
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 
-from optimizer.cost import Statistics, tree_cost
+from optimizer.cost import Statistics
 from optimizer.queries import Query
 from optimizer.strategies import STRATEGIES, Strategy
 from optimizer.weaving import families, family_key
@@ -29,22 +29,6 @@ def weave_share(queries: list[Query], statistics: Statistics) -> list[list[Query
 
 def total(groups: list[list[Query]], statistics: Statistics) -> float:
     return sum(cost_by_enumeration(group, statistics) for group in groups)
-
-
-def literal_weave_share(queries: list[Query], statistics: Statistics) -> list[list[Query]]:
-    """The algorithm as SAVINGS 2.4 lists it: all pairs of trees, the best merge, until none saves."""
-    trees = {number: [query] for number, query in enumerate(queries)}
-    for merged_number in count(len(queries)):
-        best, pair = 0.0, None
-        for one, other in combinations(sorted(trees), 2):
-            apart = tree_cost(trees[one], statistics).total + tree_cost(trees[other], statistics).total
-            saving = apart - tree_cost(trees[one] + trees[other], statistics).total
-            if saving > best:
-                best, pair = saving, (one, other)
-        if pair is None:
-            break
-        trees[merged_number] = trees.pop(pair[0]) + trees.pop(pair[1])
-    return list(trees.values())
 
 
 @all_strategies
@@ -72,14 +56,6 @@ def test_weaving_stops_only_when_no_two_trees_are_cheaper_as_one(
         if family_key(one[0]) == family_key(other[0]):
             apart = total([one, other], statistics)
             assert cost_by_enumeration(one + other, statistics) >= apart - 1e-6
-
-
-@given(query_sets(), statistics_sets)
-def test_weaving_merges_as_the_literal_algorithm_does(queries: list[Query], statistics: Statistics) -> None:
-    windows = sorted({given_query.window for given_query in queries})
-    family = [query(f"q{i}", w.range // 1000, w.slide // 1000, "max") for i, w in enumerate(windows)]
-    woven = {frozenset(group) for group in weave_share(family, statistics)}
-    assert woven == {frozenset(group) for group in literal_weave_share(family, statistics)}
 
 
 def test_a_fast_stream_is_worth_sharing_and_a_slow_one_is_not() -> None:

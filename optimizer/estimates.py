@@ -1,0 +1,119 @@
+"""Estimates: the load and the highest rate that a plan, a tree or a query means for this machine.
+
+They come from measured times (`Calibration`), whichever model the plan was made with. Loads of queries add
+up to their plan's: each has its own answers to itself; the rest of its tree, and of the trees that one is
+made of, is split evenly among the queries served, and reading the events among all queries.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from optimizer.cost import Statistics, estimated_throughput, load, tree_seconds
+from optimizer.durations import UNITS_MS
+from optimizer.incremental import adapt
+from optimizer.plan import Plan, Tree
+from optimizer.planning import optimize
+from optimizer.queries import Query
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`load` is a fraction of all cores' time; `highest_rate` is in events per second."""
+
+    load: float
+    highest_rate: float  # that the machine keeps up with when it computes nothing else
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What one more query means for a running plan."""
+
+    tree: str
+    is_new: bool  # the tree was not in the plan before
+    cost: float  # in the unit of the model
+    load: float  # added to the plan's
+    highest_rate: float  # of the plan with it
+
+
+def plan_estimate(plan: Plan, statistics: Statistics) -> Estimate:
+    return Estimate(load(plan, statistics), estimated_throughput(plan, statistics))
+
+
+def tree_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
+    """Estimates by tree; the load of each is what its own work takes, without reading the events."""
+    trees = {tree.id: tree for tree in plan.trees}
+    return {
+        tree.id: Estimate(
+            _busy(tree, plan, statistics) / statistics.calibration.cores,
+            estimated_throughput(replace(plan, trees=tuple(_made_of(tree, trees))), statistics),
+        )
+        for tree in plan.trees
+    }
+
+
+def query_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
+    """Estimates by query; their loads add up to the plan's."""
+    shares = dict.fromkeys((query.id for query in plan.queries), 0.0)
+    calibration = statistics.calibration
+    for query_id in shares:
+        shares[query_id] += statistics.rate * calibration.seconds_per_event / len(shares)
+    served = _served_queries(plan)
+    for tree in plan.trees:
+        own = _answer_seconds(tree, statistics)
+        rest = _busy(tree, plan, statistics) - sum(own.values())
+        for query in served[tree.id]:
+            shares[query.id] += own.get(query.id, 0.0) + rest / len(served[tree.id])
+    return {
+        query.id: Estimate(shares[query.id] / calibration.cores, _highest_rate_alone(query, statistics))
+        for query in plan.queries
+    }
+
+
+def one_more(plan: Plan, query: Query, statistics: Statistics) -> Addition:
+    """What a new query adds where incremental planning places it; other trees stay as they are."""
+    after = adapt(plan, [*plan.queries, query], statistics).plan
+    tree = after.tree_of(query.id)
+    return Addition(
+        tree=tree.id,
+        is_new=all(tree.id != known.id for known in plan.trees),
+        cost=after.total_cost - plan.total_cost,
+        load=load(after, statistics) - load(plan, statistics),
+        highest_rate=estimated_throughput(after, statistics),
+    )
+
+
+def _busy(tree: Tree, plan: Plan, statistics: Statistics) -> float:
+    by_events, by_edges = tree_seconds(tree, plan, statistics)
+    return statistics.rate * by_events + by_edges
+
+
+def _made_of(tree: Tree, trees: dict[str, Tree]) -> list[Tree]:
+    """The tree and those that it is made of."""
+    chain = [tree]
+    while chain[-1].fed_by is not None:
+        chain.append(trees[chain[-1].fed_by])
+    return chain
+
+
+def _served_queries(plan: Plan) -> dict[str, list[Query]]:
+    """By tree, the queries that it answers and those of all trees that are made of it."""
+    trees = {tree.id: tree for tree in plan.trees}
+    served: dict[str, list[Query]] = {tree.id: [] for tree in plan.trees}
+    for tree in plan.trees:
+        for above in _made_of(tree, trees):
+            served[above.id] += tree.queries
+    return served
+
+
+def _answer_seconds(tree: Tree, statistics: Statistics) -> dict[str, float]:
+    """Busy seconds a second of each query's answers; one for several queries with the same window."""
+    asked = Counter(query.window for query in tree.queries)
+    per_answer = statistics.calibration.unit_costs.result * statistics.groups_in(tree.key)
+    return {
+        query.id: per_answer * UNITS_MS["s"] / query.window.slide / asked[query.window]
+        for query in tree.queries
+    }
+
+
+def _highest_rate_alone(query: Query, statistics: Statistics) -> float:
+    return estimated_throughput(optimize([query], statistics, strategy="no_share"), statistics)
