@@ -1,6 +1,7 @@
 """Windows: half-open spans `[m·slide + offset, m·slide + offset + range)` on an integer time axis."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True, order=True)
@@ -19,7 +20,7 @@ class Window:
         if self.slide > self.range:
             raise ValueError("The slide must not be longer than the window size, or events would be skipped.")
 
-    @property
+    @cached_property
     def edge_classes(self) -> frozenset[tuple[int, int]]:
         """The residue classes `(period, residue)` on which a slice of this window must end.
 

@@ -6,14 +6,15 @@ is over the trees alone: windows leave a tree or trees merge, and trees without 
 what two trees need (their windows: a common composite slide; group-bys: a phantom; filters: fragments).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 from optimizer.aggregates import AGGREGATES, HOLDS
-from optimizer.cost import FamilyCosts, Statistics, answers_cost, edges_of, feeding_cost
-from optimizer.coverage import is_covered_by, is_partitioned_by
+from optimizer.cost import FamilyCosts, Statistics, answers_cost, feeding_cost
+from optimizer.coverage import covering_multiplier, is_covered_by, is_partitioned_by
 from optimizer.edges import edge_rate
+from optimizer.edges.classes import EdgeClass, contains
 from optimizer.filters import fields_of, implies
 from optimizer.queries import Query
 from optimizer.search.partition import NOTHING, atoms_of
@@ -23,7 +24,9 @@ from optimizer.workload import Group
 
 Windows = frozenset[Window]
 
-EVALUATIONS = 800  # forests that a search may weigh
+EVALUATIONS = 800  # forests that a search may weigh, fewer the more trees there are
+SAMPLES = 24  # instants of a class that are looked for one by one before all are counted
+PAIRS = 1_000_000  # of trees, over all of them
 MANY_TREES = 24  # beyond so many, only neighbours in order of their edges are joined
 
 
@@ -90,6 +93,8 @@ class Grove:
         self._may_overlap = all(AGGREGATES[name].idempotent for name in self._aggregates)
         self._fold = statistics.unit_costs.fold
         self._known: dict[Node, _Known] = {}
+        self._costs: dict[FamilyKey, FamilyCosts] = {}
+        self._classes: dict[Windows, frozenset[EdgeClass]] = {}
         self._edge_rates: dict[Windows, float] = {}
         self._inclusions: dict[tuple[Windows, Windows], bool] = {}
         self.weighed = 0
@@ -121,7 +126,8 @@ class Grove:
         if node not in self._known:
             partials = self._edge_rate(node.windows) * self._statistics.groups_in(node.key)
             # Among equals slices alone and shorter windows come first: they can feed the others.
-            fineness = -partials, node.asked, node.key, sorted(node.windows)
+            numbers = sorted((window.range, window.slide, window.offset) for window in node.windows)
+            fineness = -partials, node.asked, node.key, numbers
             events = self._fold * self._statistics.events_in(node.key)
             own = self._own(node)
             self._known[node] = _Known(node, len(self._known), fineness, own, Fed(events + own))
@@ -130,7 +136,7 @@ class Grove:
     def improved(self, nodes: Collection[Node]) -> Forest:
         """The best forest that small changes of these trees lead to."""
         forest = self.fed(nodes)
-        until = self.weighed + EVALUATIONS
+        until = self.weighed + min(EVALUATIONS, PAIRS // len(nodes) ** 2)
         improving = True
         while improving and self.weighed < until:
             improving = False
@@ -197,39 +203,52 @@ class Grove:
         if node.key != feed.key or len(node.windows) != 1:
             return
         (window,) = node.windows
-        covers: Callable[[Window, Window], bool] = is_covered_by if self._may_overlap else is_partitioned_by
-        slices = (added for added in feed.added if added.range == added.slide and feed.added == {added})
-        for answered in [*sorted(feed.answers), *slices]:
-            if answered != window and covers(window, answered):
-                cost = answers_cost(window, answered, node.key, self._statistics).total
-                yield Fed(cost, feed, answered)
+        covers = is_covered_by if self._may_overlap else is_partitioned_by
+        tumbles = all(added.range == added.slide for added in feed.added) and len(feed.windows) == 1
+        given = feed.windows if tumbles else feed.answers
+        covering = [answered for answered in given if answered != window and covers(window, answered)]
+        if covering:  # the fewer answers make one of this window's, the cheaper
+            through = min(covering, key=lambda given: (covering_multiplier(window, given), given))
+            yield Fed(answers_cost(window, through, node.key, self._statistics).total, feed, through)
 
     def _own(self, node: Node) -> float:
         """What a tree takes besides its input."""
         if not node.answers:
             return feeding_cost(node.windows, node.key, self._statistics, 0.0).total
-        costs = FamilyCosts(self._queries, self._statistics, key=node.key, input_rate=0.0)
-        return costs.tree_at(node.answers, self._edge_rate(node.windows)).total
+        if node.key not in self._costs:
+            costs = FamilyCosts(self._queries, self._statistics, key=node.key, input_rate=0.0)
+            self._costs[node.key] = costs
+        return self._costs[node.key].tree_at(node.answers, self._edge_rate(node.windows)).total
 
     def _edge_rate(self, windows: Windows) -> float:
         if windows not in self._edge_rates:
-            self._edge_rates[windows] = edges_of(windows)
+            self._edge_rates[windows] = edge_rate(self._classes_of(windows))
         return self._edge_rates[windows]
+
+    def _classes_of(self, windows: Windows) -> frozenset[EdgeClass]:
+        if windows not in self._classes:
+            classes = (window.edge_classes for window in windows)
+            self._classes[windows] = frozenset[EdgeClass]().union(*classes)
+        return self._classes[windows]
 
     def _includes(self, finer: Windows, coarser: Windows) -> bool:
         """Whether every edge of the coarser windows is one of the finer."""
         if coarser <= finer:
             return True
         if (finer, coarser) not in self._inclusions:
-            classes = _edge_classes(finer)
-            self._inclusions[finer, coarser] = _edge_classes(coarser) <= classes or edge_rate(
-                classes | _edge_classes(coarser)
-            ) == self._edge_rate(finer)
+            classes, others = self._classes_of(finer), self._classes_of(coarser)
+            self._inclusions[finer, coarser] = _are_within(others, classes)
         return self._inclusions[finer, coarser]
 
 
-def _edge_classes(windows: Windows) -> frozenset[tuple[int, int]]:
-    return frozenset[tuple[int, int]]().union(*(window.edge_classes for window in windows))
+def _are_within(inner: Collection[EdgeClass], outer: Collection[EdgeClass]) -> bool:
+    """Whether all instants of the inner classes are among those of the outer ones."""
+    left = [one for one in inner if not any(contains(other, one) for other in outer)]
+    # Counting is exact but slow; a class that is not within the others mostly shows it at its first instants.
+    samples = (residue + turn * period for period, residue in left for turn in range(SAMPLES))
+    if not all(any(instant % period == residue for period, residue in outer) for instant in samples):
+        return False
+    return not left or edge_rate([*outer, *left]) == edge_rate(outer)
 
 
 def _without_idle(feeds: dict[Node, Fed]) -> dict[Node, Fed]:

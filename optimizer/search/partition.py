@@ -16,8 +16,9 @@ Windows = frozenset[Window]
 Tree = frozenset[int]  # the atoms of a tree, by their place in the list of atoms
 
 FEW_WINDOWS = 12  # up to here all partitions are weighed, by dynamic programming over 3ⁿ pairs of sets
-FEW_ATOMS = 7  # two trees of together so many atoms are taken apart and put together in the best way
-EVALUATIONS = 20_000  # tree costs that a local search may ask for
+FEW_ATOMS = 6  # two trees of together so many atoms are taken apart and put together in the best way
+EVALUATIONS = 10_000  # tree costs that a local search may ask for
+FEW_CLASSES = 50  # edges of more classes take longer to count: fewer are
 STARTS_TO_IMPROVE = 2
 NOTHING = 1e-9  # relative gains below this are rounding
 
@@ -60,6 +61,7 @@ class Atoms:
         self._classes = [
             frozenset[EdgeClass]().union(*(window.edge_classes for window in atom)) for atom in atoms
         ]
+        self.class_count = len(frozenset[EdgeClass]().union(*self._classes))
         self._known: dict[Tree, float] = {frozenset(): 0.0}
         self.asked = 0
 
@@ -113,7 +115,8 @@ class _Search:
         self._trees = list(start)
         self._atoms = atoms
         self._cost = atoms.cost
-        self._until = atoms.asked + EVALUATIONS
+        self._until = atoms.asked + EVALUATIONS * FEW_CLASSES**2 // max(FEW_CLASSES, atoms.class_count) ** 2
+        self._settled: set[Tree] = set()  # pairs of trees that were put together in the best way
 
     def improved(self) -> list[Tree]:
         while self._moved_some() or self._merged_two() or self._repartitioned_two():
@@ -160,8 +163,9 @@ class _Search:
 
     def _repartitioned_two(self) -> bool:
         for one, other in combinations([*self._trees, frozenset[int]()], 2):
-            if len(one | other) > FEW_ATOMS or not self._may_go_on:
+            if len(one | other) > FEW_ATOMS or one | other in self._settled or not self._may_go_on:
                 continue
+            self._settled.add(one | other)
             before = self._cost(one) + self._cost(other)
             parts = self._atoms.optimal(sorted(one | other))
             if before - self._atoms.total(parts) > NOTHING * before:

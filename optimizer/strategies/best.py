@@ -48,12 +48,12 @@ def _best_of_kin(queries: Sequence[Query], workload: Workload) -> list[Group]:
 
 
 def _starts(part: Workload) -> Iterator[list[Node]]:
-    kin = families(part.queries)
-    yield nodes_of([group for family in kin for group in woven(family, part)])
+    yield nodes_of([group for family in families(part.queries) for group in woven(family, part)])
     yield nodes_of(phantoms(part))
-    slides = [Node(joint_key(family), atom) for family in kin for atom in atoms_of(_windows(family))]
+    kin = {joint_key(family): _windows(family) for family in families(part.queries)}
+    slides = [Node(key, atom) for key, windows in kin.items() for atom in atoms_of(windows)]
     yield slides if len(slides) <= FEW_TREES else nodes_of(triweave(part))
-    windows = [Node(joint_key(family), frozenset({window})) for family in kin for window in _windows(family)]
+    windows = [Node(key, frozenset({window})) for key, windows in kin.items() for window in windows]
     if len(windows) <= FEW_WINDOWS:
         yield windows
         for place in (triweave, window_coverage, factor_covered, factor_partitioned):

@@ -18,6 +18,8 @@ from optimizer.weaving import families
 from optimizer.windows import Window
 from optimizer.workload import Group, Workload
 
+FEW_ATOMS = 100  # beyond so many different edges, only WeaveShare is quick enough to start from
+
 
 def best_woven(workload: Workload) -> list[Group]:
     """Groups that no move of a window and no merge or split of small trees makes cheaper."""
@@ -37,8 +39,9 @@ def woven(family: Sequence[Query], workload: Workload) -> list[Group]:
 
 def _starts(family: Sequence[Query], workload: Workload) -> Iterator[list[frozenset[Window]]]:
     alone = Workload(tuple(family), workload.statistics, same_slides_together=True)
-    for place in (weave_share, insert_then_weave, contiguous):
-        yield [group.windows for group in place(alone)]
     windows = frozenset(query.window for query in family)
+    atoms = atoms_of(windows)
+    for place in (weave_share, insert_then_weave, contiguous) if len(atoms) <= FEW_ATOMS else (weave_share,):
+        yield [group.windows for group in place(alone)]
     yield [windows]
-    yield atoms_of(windows)
+    yield atoms
