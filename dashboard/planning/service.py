@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,14 +12,15 @@ from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown, send_plan
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
-from optimizer import Statistics, optimize
 from optimizer.cost import estimated_throughput, load
 from optimizer.explain import Joining, joining
+from optimizer.incremental import adapt
 from optimizer.plan import Plan
 from optimizer.queries import Query, QuerySpec
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
+STRATEGY = "best_woven"  # of those whose trees all read the events, as the job's do
 BATCH_SECONDS = 1.0  # from an event's arrival to its result, about
 
 
@@ -46,13 +47,8 @@ def replan(source: Source, cause: str) -> PlanVersion:
         Source.objects.select_for_update().get(pk=source.pk)
         previous = newest(source)
         known = statistics(source.key)
-        plan = optimize(
-            _all_queries(source),
-            known,
-            source=source.key,
-            version=previous.version + 1 if previous else 1,
-            previous=previous.value() if previous else None,
-        )
+        running = _running(source, previous)
+        plan = adapt(running, _all_queries(source), known).settled()
         made = PlanVersion.objects.create(
             source=source,
             version=plan.version,
@@ -112,8 +108,8 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
     key = replacing.key if replacing else DRAFT_KEY
     added = spec.queries(key=key)
     others = [query for query in _all_queries(source) if not query.id.startswith(f"{key}@")]
-    before = _plan_without(source, others, known)
-    after = optimize(others + added, known, source=source.key, previous=before)
+    before = adapt(_running(source, newest(source)), others, known).plan
+    after = adapt(before, others + added, known).plan
     return Preview(
         joinings=joining(before, after, [query.id for query in added], known),
         load_before=load(before, known),
@@ -122,13 +118,11 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
     )
 
 
-def _plan_without(source: Source, others: list[Query], known: Statistics) -> Plan:
-    """The plan of the other queries: the stored one where it is just that, which spares half the work."""
-    current = newest(source)
-    stored = current.value() if current else None
-    if stored is not None and set(stored.queries) == set(others):
-        return stored
-    return optimize(others, known, source=source.key, previous=stored)
+def _running(source: Source, version: PlanVersion | None) -> Plan:
+    """The plan that the next one follows: its trees stay as they are where that costs little."""
+    if version is None:
+        return Plan(source.key, 0, STRATEGY)
+    return replace(version.value(), strategy=STRATEGY)
 
 
 def _all_queries(source: Source) -> list[Query]:
