@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimizer import Statistics, optimize
 from optimizer.queries import Query
+from optimizer.strategies import STRATEGIES
 from optimizer.windows import Window
 from tests.streaming.engine import Engine, brute_force, plan_of
 
@@ -72,6 +74,15 @@ def run(engine: Engine, batches: list[list[dict[str, Any]]], restart_at: int | N
 @given(chosen=queries(), batches=streams(), restart_at=st.one_of(st.none(), st.integers(0, 4)))
 def test_every_plan_gives_the_answers_of_the_definition(kernel, chosen, batches, restart_at):
     engine = run(Engine(plan_of(trees_of(chosen), kernel=kernel)), batches, restart_at)
+    assert engine.finals() == brute_force(chosen, [event for batch in batches for event in batch])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@settings(max_examples=8, deadline=None)
+@given(chosen=queries(), batches=streams(), rate=st.sampled_from([0.1, 10.0, 1e6]))
+def test_the_plan_of_every_strategy_gives_the_answers_of_the_definition(strategy, chosen, batches, rate):
+    plan = optimize(chosen, Statistics(rate=rate), source="s", strategy=strategy, nodes=2)
+    engine = run(Engine(plan), batches)
     assert engine.finals() == brute_force(chosen, [event for batch in batches for event in batch])
 
 
