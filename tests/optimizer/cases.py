@@ -6,7 +6,7 @@ from math import lcm
 from hypothesis import strategies as st
 
 from optimizer.cost import Statistics
-from optimizer.plan import Tree
+from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
 
@@ -69,8 +69,14 @@ def cost_by_enumeration(group: Sequence[Query], statistics: Statistics) -> float
     """λ + E·Ω for every group, with Ω written out for the kernels that the job has."""
     windows = {query.window for query in group}
     rate = edges_per_second(windows)
-    omegas = [3 * len(windows)]
-    if group[0].aggregate in ("min", "max"):
+    groups = statistics.groups.get(group[0].group_by, 100) if group[0].group_by else 1
+    selective = group[0].aggregate in ("min", "max")
+    return statistics.rate + rate * least_omega(windows, rate, selective) * groups
+
+
+def least_omega(windows: set[Window], rate: float, selective: bool) -> float:
+    omegas: list[float] = [3 * len(windows)]
+    if selective:
         longest = max(1.0, rate * max(window.range for window in windows) / 1000)
         deque, term = 0.0, 1.0
         for i in range(1, round(longest) + 1):
@@ -79,8 +85,35 @@ def cost_by_enumeration(group: Sequence[Query], statistics: Statistics) -> float
         omegas.append(2 - 2 / longest + len(windows) + deque)
     else:
         omegas.append(2 * len({window.range for window in windows}))
-    groups = statistics.groups.get(group[0].group_by, 100) if group[0].group_by else 1
-    return statistics.rate + rate * min(omegas) * groups
+    return min(omegas)
+
+
+def plan_cost_by_enumeration(plan: Plan, statistics: Statistics) -> list[float]:
+    """What each tree of a plan costs in the papers' model, by what it is made of."""
+    trees = {tree.id: tree for tree in plan.trees}
+    passed_on = {(tree.fed_by, tree.through) for tree in plan.trees}
+
+    def partials(tree: Tree) -> int:
+        fields = tree.key.group_by
+        counted = statistics.groups.get(fields, 100 ** len(fields))
+        return counted * 2 ** len(tree.key.fragments)
+
+    costs = []
+    for tree in plan.trees:
+        if tree.through is not None:
+            (window,) = tree.windows
+            spans = (window.range - tree.through.range) // tree.through.slide + 1
+            costs.append(1000 / window.slide * spans * partials(tree))
+            continue
+        feeding = trees[tree.fed_by] if tree.fed_by else None
+        read = statistics.rate if feeding is None else edges_per_second(feeding.windows) * partials(feeding)
+        answered = {query.window for query in tree.queries}
+        answered |= {w for w in tree.added_windows if (tree.id, w) in passed_on and w.range != w.slide}
+        rate = edges_per_second(tree.windows)
+        selective = tree.key.family in ("min", "max")
+        omega = least_omega(answered, rate, selective) if answered else 0.0
+        costs.append(read + rate * omega * partials(tree))
+    return costs
 
 
 def members(trees: Iterable[Tree]) -> set[frozenset[str]]:

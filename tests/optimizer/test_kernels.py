@@ -111,3 +111,36 @@ def test_the_cheapest_kernel_depends_on_how_many_windows_a_tree_answers() -> Non
 
 def test_kernel_names_are_unique() -> None:
     assert len(BY_NAME) == len(KERNELS)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operations"),
+    [
+        ("van_herk", 3 * 2),  # a pass for each range
+        ("accumulators", 8 + 2),  # starts that are open: of every second for 8 s, of every fourth for 8 s
+        ("sparse_table", 3 + 2.25),  # three levels of eight partials, and the answers
+        ("prefix_difference", 1 + 2.25),
+        (
+            "finger_tree",
+            2 + 2 + 3 + 3 / 4,
+        ),  # the logarithm of 4 and 8 partials, the last on every fourth edge
+    ],
+)
+def test_newer_kernels_work_on_answers_that_are_due(kernel: str, operations: float) -> None:
+    windows = [Window(4_000, 1_000), Window(8_000, 1_000), Window(8_000, 4_000)]
+    assert BY_NAME[kernel].omega(windows, ONE_A_SECOND) == pytest.approx(operations)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operations"), [("panes_inv", 2), ("two_stacks", 3), ("daba", 5), ("daba_lite", 4)]
+)
+def test_kernels_for_one_window_take_the_same_for_any_and_cannot_share(kernel: str, operations: int) -> None:
+    chosen = [BY_NAME[kernel]]
+    assert cheapest_kernel(chosen, spanning(500), ONE_A_SECOND) == (BY_NAME[kernel], operations)
+    with pytest.raises(ValueError, match="answers one window alone: choose one that shares"):
+        cheapest_kernel(chosen, spanning(5, 9), ONE_A_SECOND)
+
+
+def test_one_name_stands_for_both_slick_deques() -> None:
+    assert [kernel.name for kernel in allowed_kernels({"sum"}, "slickdeque")] == ["slickdeque_inv"]
+    assert [kernel.name for kernel in allowed_kernels({"max"}, "slickdeque")] == ["slickdeque_noninv"]

@@ -1,15 +1,24 @@
 from collections import Counter
 from itertools import combinations
+from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from optimizer.cost import Statistics
+from optimizer import Statistics, optimize
+from optimizer.plan import Plan
 from optimizer.queries import Query
 from optimizer.strategies import STRATEGIES, Strategy
 from optimizer.weaving import families, family_key
 from optimizer.workload import Workload
-from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets
+from tests.optimizer.cases import (
+    cost_by_enumeration,
+    plan_cost_by_enumeration,
+    query,
+    query_sets,
+    statistics_sets,
+)
 
 all_strategies = pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
 
@@ -39,6 +48,32 @@ def test_every_query_is_in_exactly_one_group_of_its_family(
     groups = placed(strategy.name, queries, statistics)
     assert Counter(query.id for group in groups for query in group) == Counter(q.id for q in queries)
     assert all(len(families(group)) == 1 for group in groups if group)
+
+
+@all_strategies
+@settings(max_examples=25, deadline=None)
+@given(queries=query_sets(), statistics=statistics_sets, nodes=st.integers(1, 3))
+def test_costs_agree_with_edges_enumerated_one_by_one(
+    strategy: Strategy, queries: list[Query], statistics: Statistics, nodes: int
+) -> None:
+    plan = optimize(queries, statistics, strategy=strategy.name, nodes=nodes)
+    assert [tree.cost for tree in plan.trees] == pytest.approx(plan_cost_by_enumeration(plan, statistics))
+    assert plan.total_cost == pytest.approx(sum(plan.node_costs))
+
+
+@all_strategies
+@settings(max_examples=15, deadline=None)
+@given(queries=query_sets(), statistics=statistics_sets, random=st.randoms(use_true_random=False))
+def test_a_seed_decides_all_whatever_the_order_of_queries(
+    strategy: Strategy, queries: list[Query], statistics: Statistics, random: Random
+) -> None:
+    shuffled = random.sample(queries, len(queries))
+    first, again = (
+        optimize(given_queries, statistics, strategy=strategy.name, nodes=2, seed=7)
+        for given_queries in (queries, shuffled)
+    )
+    assert first == again
+    assert Plan.from_json(first.to_json()) == first
 
 
 @given(query_sets(), statistics_sets)
