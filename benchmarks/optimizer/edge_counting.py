@@ -234,7 +234,7 @@ class Point:
     def cells(self) -> list[Cell]:
         estimate = mean(self.bit_set_estimate)
         return [
-            f"{self.value:,g}",
+            f"{self.value:,.10g}",
             mean(self.starts),
             mean(self.trees),
             mean(self.ours),
@@ -291,7 +291,7 @@ def _values(sweep: Sweep, limits: Limits) -> list[float]:
 def _point(
     sweep: Sweep, value: float, limits: Limits, bit_set_cost: "BitSetCost", progress: Callable[[str], None]
 ) -> Point:
-    progress(f"{sweep.name} = {value:,g}")
+    progress(f"{sweep.name} = {value:,.10g}")
     setting = sweep.setting(value)
     point = Point(value)
     for seed in range(limits.seeds):
@@ -377,7 +377,7 @@ def _sweep_table(sweep: Sweep, points: Sequence[Point]) -> Table:
         "Bit Set / ours",
     ]
     note = (
-        f"Published: Bit Set out of memory at {sweep.last:,g}. A dash under F1 or Bit Set: not run, it would "
+        f"Published: Bit Set out of memory at {sweep.last:,.10g}. A dash under F1 or Bit Set: not run, it would "
         "take too long; “over”: bit sets longer than the published memory, counted as no longer than it."
     )
     return Table(sweep.name, headings, [point.cells() for point in points], note)

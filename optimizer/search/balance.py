@@ -15,7 +15,7 @@ from optimizer.weaving import families
 from optimizer.windows import Window
 from optimizer.workload import Group, Workload
 
-EVALUATIONS = 8_000  # tree costs that evening out may ask for
+EVALUATIONS = 5_000  # tree costs that evening out may ask for
 FEW_NODES = 4  # the least loaded ones, to whose trees anything may move
 
 

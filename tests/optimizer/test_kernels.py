@@ -123,7 +123,7 @@ def test_kernel_names_are_unique() -> None:
         (
             "finger_tree",
             2 + 2 + 3 + 3 / 4,
-        ),  # the logarithm of 4 and 8 partials, the last on every fourth edge
+        ),  # logarithms of 4, 8 and, on every fourth edge, 8 partials
     ],
 )
 def test_newer_kernels_work_on_answers_that_are_due(kernel: str, operations: float) -> None:
