@@ -377,8 +377,8 @@ def _sweep_table(sweep: Sweep, points: Sequence[Point]) -> Table:
         "Bit Set / ours",
     ]
     note = (
-        f"Published: Bit Set out of memory at {sweep.last:,.10g}. A dash under F1 or Bit Set: not run, it would "
-        "take too long; “over”: bit sets longer than the published memory, counted as no longer than it."
+        f"Published: Bit Set out of memory at {sweep.last:,.10g}. A dash under F1 or Bit Set: not run, it "
+        "would take too long; “over”: longer bit sets than the published memory, counted as just that long."
     )
     return Table(sweep.name, headings, [point.cells() for point in points], note)
 

@@ -10,7 +10,7 @@ from optimizer.edges import edge_rate
 from optimizer.edges.classes import EdgeClass
 from optimizer.group_costs import group_costs
 from optimizer.queries import Query
-from optimizer.search.partition import NOTHING, Windows, atoms_of
+from optimizer.search.partition import NOTHING, Windows, atoms_of, classes_of
 from optimizer.weaving import families
 from optimizer.windows import Window
 from optimizer.workload import Group, Workload
@@ -56,7 +56,6 @@ class _Nodes:
         self._families = families(workload.queries)
         self._costs = [FamilyCosts(family, workload.statistics) for family in self._families]
         self._known: dict[tuple[int, Windows], float] = {}
-        self._classes: dict[Windows, frozenset[EdgeClass]] = {}
         self._edge_rates: dict[frozenset[EdgeClass], float] = {}
         self._trees = list(self._without_repeats(groups))
 
@@ -114,11 +113,11 @@ class _Nodes:
 
     def _joinable(self, tree: _Tree, piece: Windows, ranked: list[int]) -> Iterator[_Tree]:
         """Trees of the least loaded nodes, and those elsewhere that have the piece's edges already."""
-        near, edges = set(ranked[:FEW_NODES]), self._classes_of(piece)
+        near, edges = set(ranked[:FEW_NODES]), classes_of(piece)
         for other in self._trees:
             if other.family != tree.family or other.node == tree.node:
                 continue
-            if other.node in near or edges <= self._classes_of(other.windows):
+            if other.node in near or edges <= classes_of(other.windows):
                 yield other
 
     def _load_changes(self, gone: list[_Tree], new: list[_Tree]) -> dict[int, float]:
@@ -137,18 +136,12 @@ class _Nodes:
     def _cost(self, tree: _Tree) -> float:
         key = tree.family, tree.windows
         if key not in self._known:
-            classes = self._classes_of(tree.windows)
+            classes = classes_of(tree.windows)
             if classes not in self._edge_rates:
                 self._edge_rates[classes] = edge_rate(classes)
             cost = self._costs[tree.family].tree_at(tree.windows, self._edge_rates[classes])
             self._known[key] = cost.total
         return self._known[key]
-
-    def _classes_of(self, windows: Windows) -> frozenset[EdgeClass]:
-        if windows not in self._classes:
-            classes = (window.edge_classes for window in windows)
-            self._classes[windows] = frozenset[EdgeClass]().union(*classes)
-        return self._classes[windows]
 
     def _groups(self) -> list[Group]:
         asked: defaultdict[tuple[int, Window], list[Query]] = defaultdict(list)

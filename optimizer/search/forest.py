@@ -17,7 +17,7 @@ from optimizer.edges import edge_rate
 from optimizer.edges.classes import EdgeClass, contains
 from optimizer.filters import fields_of, implies
 from optimizer.queries import Query
-from optimizer.search.partition import NOTHING, atoms_of
+from optimizer.search.partition import NOTHING, atoms_of, classes_of
 from optimizer.weaving import FamilyKey
 from optimizer.windows import Window
 from optimizer.workload import Group
@@ -94,7 +94,6 @@ class Grove:
         self._fold = statistics.unit_costs.fold
         self._known: dict[Node, _Known] = {}
         self._costs: dict[FamilyKey, FamilyCosts] = {}
-        self._classes: dict[Windows, frozenset[EdgeClass]] = {}
         self._edge_rates: dict[Windows, float] = {}
         self._inclusions: dict[tuple[Windows, Windows], bool] = {}
         self.weighed = 0
@@ -222,21 +221,15 @@ class Grove:
 
     def _edge_rate(self, windows: Windows) -> float:
         if windows not in self._edge_rates:
-            self._edge_rates[windows] = edge_rate(self._classes_of(windows))
+            self._edge_rates[windows] = edge_rate(classes_of(windows))
         return self._edge_rates[windows]
-
-    def _classes_of(self, windows: Windows) -> frozenset[EdgeClass]:
-        if windows not in self._classes:
-            classes = (window.edge_classes for window in windows)
-            self._classes[windows] = frozenset[EdgeClass]().union(*classes)
-        return self._classes[windows]
 
     def _includes(self, finer: Windows, coarser: Windows) -> bool:
         """Whether every edge of the coarser windows is one of the finer."""
         if coarser <= finer:
             return True
         if (finer, coarser) not in self._inclusions:
-            classes, others = self._classes_of(finer), self._classes_of(coarser)
+            classes, others = classes_of(finer), classes_of(coarser)
             self._inclusions[finer, coarser] = _are_within(others, classes)
         return self._inclusions[finer, coarser]
 

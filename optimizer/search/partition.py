@@ -5,6 +5,7 @@ Windows with the same edges move together: a tree that holds one of them cuts al
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 from optimizer.cost import FamilyCosts
@@ -44,6 +45,12 @@ def optimal_partition(parts: Sequence[Windows], costs: FamilyCosts) -> list[Wind
     return [atoms.windows(tree) for tree in atoms.optimal(range(len(parts)))]
 
 
+@lru_cache(maxsize=1 << 15)  # a search looks at the same trees again and again
+def classes_of(windows: Windows) -> frozenset[EdgeClass]:
+    """The classes of instants at which slices that serve these windows end."""
+    return frozenset[EdgeClass]().union(*(window.edge_classes for window in windows))
+
+
 def atoms_of(windows: Iterable[Window]) -> list[Windows]:
     """Windows with the same edges, together."""
     gathered: defaultdict[frozenset[EdgeClass], set[Window]] = defaultdict(set)
@@ -58,9 +65,7 @@ class Atoms:
     def __init__(self, atoms: Sequence[Windows], costs: FamilyCosts) -> None:
         self._atoms = atoms
         self._costs = costs
-        self._classes = [
-            frozenset[EdgeClass]().union(*(window.edge_classes for window in atom)) for atom in atoms
-        ]
+        self._classes = [classes_of(atom) for atom in atoms]
         self.class_count = len(frozenset[EdgeClass]().union(*self._classes))
         self._known: dict[Tree, float] = {frozenset(): 0.0}
         self.asked = 0
