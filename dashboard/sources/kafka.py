@@ -89,10 +89,11 @@ def _read(
 @contextmanager
 def _reader(bootstrap_servers: str) -> Iterator[KafkaConsumer]:
     """A consumer without a group, closed in any case; every failure becomes a sentence."""
-    _knock(bootstrap_servers)
+    # The client tries addresses at random and can spend all its time on closed ones: it gets an open one.
+    address = _open_door(bootstrap_servers)
     try:
         consumer = KafkaConsumer(
-            bootstrap_servers=[address.strip() for address in bootstrap_servers.split(",")],
+            bootstrap_servers=[address],
             group_id=None,
             enable_auto_commit=False,
             allow_auto_create_topics=False,
@@ -122,13 +123,13 @@ def _not_kafka(bootstrap_servers: str) -> KafkaProblem:
     )
 
 
-def _knock(bootstrap_servers: str) -> None:
-    """Find out in plain TCP what Kafka's client would only call a time-out: one open door is enough."""
+def _open_door(bootstrap_servers: str) -> str:
+    """The first address that answers, found in plain TCP: Kafka's client would only speak of a time-out."""
     problems = []
     for address in bootstrap_servers.split(","):
         problem = _closed_because(address.strip())
         if problem is None:
-            return
+            return address.strip()
         problems.append(problem)
     raise KafkaProblem("bootstrap_servers", " ".join(problems))
 
