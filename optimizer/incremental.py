@@ -16,6 +16,7 @@ from optimizer.plan_edit import OtherPartials, PlanEdit, as_groups
 from optimizer.planning import optimize
 from optimizer.queries import Query
 
+MOST_CLASSES = 150  # of edges, up to which optimizing everything takes a few seconds at most
 THRESHOLD = 0.05  # share of the cost that optimizing everything must gain before running trees are disturbed
 
 
@@ -45,8 +46,14 @@ class Adapted:
         return max(0.0, 1 - self.full_plan.total_cost / cost_now) if cost_now else 0.0
 
     def settled(self) -> Plan:
-        """The plan to run: the one that leaves other trees alone, unless the gain passes the threshold."""
-        return self.full_plan if self.gain_of_full > self.threshold else self.plan
+        """The plan to run: the one that leaves other trees alone, unless the gain passes the threshold.
+
+        Among very many different edges the gain takes longer to find out than people wait for an edit.
+        """
+        classes = {edge for query in self.plan.queries for edge in query.window.edge_classes}
+        if len(classes) > MOST_CLASSES or self.gain_of_full <= self.threshold:
+            return self.plan
+        return self.full_plan
 
 
 def adapt(

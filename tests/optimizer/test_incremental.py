@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from optimizer import Statistics, optimize
 from optimizer.group_costs import group_costs
-from optimizer.incremental import adapt
+from optimizer.incremental import MOST_CLASSES, adapt
 from optimizer.plan import Plan, Tree
 from optimizer.plan_edit import as_groups
 from optimizer.planning import planned
@@ -328,3 +328,14 @@ def edges_within_two_minutes(tree: Tree) -> set[int]:
         for start in range(0, 120, window.slide // 1000)
         for instant in (start, start + window.range // 1000)
     }
+
+
+def test_among_very_many_different_edges_an_edit_does_not_wait_for_the_full_optimization() -> None:
+    many = [query(f"q{i}", 2 * i + 200, i + 100, field=f"f{i}") for i in range(MOST_CLASSES + 1)]
+    running = optimize(many[:-1], Statistics(rate=10), source="s")
+    adapted = adapt(running, many, Statistics(rate=10))
+    assert adapted.settled() is adapted.plan
+    assert "full_plan" not in vars(adapted)
+    few = adapt(running, many[: MOST_CLASSES // 2], Statistics(rate=10))
+    few.settled()
+    assert "full_plan" in vars(few)
