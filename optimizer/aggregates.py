@@ -1,37 +1,80 @@
-"""Aggregates as the optimizer sees them: which partials they are read off, and what their algebra allows.
+"""Aggregates as the optimizer sees them: which partials they are read off, and what their partials allow.
 
 Two queries can share partials where one carrier holds what both need: a mean is read off a count and a sum,
 a standard deviation off count, mean and M2 (which give the sum as well), a range off both extremes.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-INVERTIBLE = "invertible"  # an old value can be taken off again
-SELECTIVE = "selective"  # the answer is one of its operands
+EXACT, ROUNDED, NONE = "exact", "rounded", "none"  # how well an old partial can be taken off again
+INVERSES = (EXACT, ROUNDED, NONE)
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`carrier` names the partials it is read off; `needs_value` says whether it reads a field."""
+    """`carrier` names the partials it is read off; `needs_value` says whether it reads a field.
+
+    One that is made of parts, such as a range of max and min, has the properties that all its parts have.
+    """
 
     name: str
     carrier: str
-    algebra: str
-    idempotent: bool = False  # combining a value with itself changes nothing, so windows may overlap
+    invertible: str = NONE
+    selective: bool = False  # what two partials make is one of them
+    idempotent: bool = False  # combining a partial with itself changes nothing, so windows may overlap
+    commutative: bool = True
     needs_value: bool = True
+
+
+def _extreme(name: str, carrier: str, *, commutative: bool = True) -> Aggregate:
+    return Aggregate(name, carrier, selective=True, idempotent=True, commutative=commutative)
+
+
+def _of_its_own(name: str, *, idempotent: bool = False, commutative: bool = True) -> Aggregate:
+    return Aggregate(name, name, idempotent=idempotent, commutative=commutative)
 
 
 AGGREGATES = {
     aggregate.name: aggregate
     for aggregate in (
-        Aggregate("count", "additive", INVERTIBLE, needs_value=False),
-        Aggregate("sum", "additive", INVERTIBLE),
-        Aggregate("mean", "additive", INVERTIBLE),
-        Aggregate("variance", "moments", INVERTIBLE),
-        Aggregate("stddev", "moments", INVERTIBLE),
-        Aggregate("min", "min", SELECTIVE, idempotent=True),
-        Aggregate("max", "max", SELECTIVE, idempotent=True),
-        Aggregate("range", "extremes", SELECTIVE, idempotent=True),
+        Aggregate("count", "additive", EXACT, needs_value=False),
+        Aggregate("sum", "additive", ROUNDED),
+        Aggregate("mean", "additive", ROUNDED),
+        Aggregate("exact_sum", "exact_sum", EXACT),
+        Aggregate("product", "product", ROUNDED),
+        Aggregate("geometric_mean", "geometric_mean", ROUNDED),
+        Aggregate("sum_of_squares", "sum_of_squares", ROUNDED),
+        # Not invertible: an outlier that is taken off leaves its rounding in M2 for good.
+        Aggregate("variance", "moments"),
+        Aggregate("variance_population", "moments"),
+        Aggregate("stddev", "moments"),
+        Aggregate("stddev_population", "moments"),
+        Aggregate("any", "any", EXACT),  # trues are counted
+        Aggregate("all", "all", EXACT),
+        _extreme("min", "min"),
+        _extreme("max", "max"),
+        _extreme("range", "extremes"),
+        _extreme("text_min", "text_min"),
+        _extreme("text_max", "text_max"),
+        _extreme("first", "first", commutative=False),
+        _extreme("last", "last", commutative=False),
+        _extreme("argmin", "argmin", commutative=False),
+        _extreme("argmax", "argmax", commutative=False),
+        _of_its_own("min_count"),
+        _of_its_own("max_count"),
+        _of_its_own("top_k"),
+        _of_its_own("first_n", commutative=False),
+        _of_its_own("last_n", commutative=False),
+        _of_its_own("concat", commutative=False),
+        _of_its_own("collect", commutative=False),
+        _of_its_own("collect_distinct", idempotent=True, commutative=False),
+        _of_its_own("distinct_count", idempotent=True),
+        _of_its_own("approx_distinct_count", idempotent=True),
+        Aggregate("percentile", "percentile"),
+        Aggregate("p50", "percentile"),
+        Aggregate("p95", "percentile"),
+        Aggregate("p99", "percentile"),
     )
 }
 
@@ -58,3 +101,12 @@ def least_carrier(carriers: set[str]) -> str | None:
     """
     holders = (rich for rich, held in HOLDS.items() if carriers <= held | {rich})
     return joint_carrier(carriers) or next(holders, None)
+
+
+def least_invertible(names: Collection[str]) -> str:
+    """Of several aggregates of one tree, the one that is hardest to take off again.
+
+    >>> least_invertible({"count", "mean"}), least_invertible({"sum", "stddev"})
+    ('mean', 'stddev')
+    """
+    return max(sorted(names), key=lambda name: INVERSES.index(AGGREGATES[name].invertible))

@@ -5,19 +5,32 @@ each edge takes Ω operations to answer the windows. A tree with a group-by does
 one it has a single group and the formula is the printed one. A tree that is made of another's slices folds
 those instead of the events (TriWeave, phantoms), or combines another window's answers (factor windows).
 
-Both models count the same things and differ in what one of each costs (`UnitCosts`).
+Both models count the same things and differ in what one of each costs (`UnitCosts`). Where the kernels have
+been measured, the calibrated model takes their seconds in place of operations times seconds per operation.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from optimizer.aggregates import WIDTH
+import numpy as np
+
+from optimizer.aggregates import WIDTH, least_invertible
 from optimizer.durations import UNITS_MS
 from optimizer.edges import edge_rate
-from optimizer.kernels import Kernel, allowed_kernels, cheapest_kernel
+from optimizer.kernel_costs import KernelCosts
+from optimizer.kernels import (
+    BY_NAME,
+    RUNNABLE,
+    Kernel,
+    allowed_kernels,
+    cheapest_kernel,
+    longest_window,
+)
+from optimizer.measured_kernels import MeasuredKernels
+from optimizer.omegas import LEAST_KEPT
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.weaving import FamilyKey, joint_key
@@ -51,9 +64,10 @@ class Calibration:
     seconds_per_step: float = 20e-9  # one kernel operation for one group
     seconds_per_result: float = 0.0  # write one answer; until measured apart it is within the step
     cores: int = 2
+    kernels: KernelCosts | None = None  # measured one by one; None: Ω steps each
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
+        for name, value in self._numbers.items():
             if not isfinite(value) or value < 0:
                 raise ValueError(f"A calibration's {name} must be a number not below zero, not {value}.")
         if not self.seconds_per_event or not self.cores:
@@ -64,6 +78,18 @@ class Calibration:
         return UnitCosts(
             self.seconds_per_partial, self.seconds_per_row, self.seconds_per_step, self.seconds_per_result
         )
+
+    @property
+    def _numbers(self) -> dict[str, float]:
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "kernels"}
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self._numbers, "kernels": self.kernels.to_json() if self.kernels else None}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Calibration":
+        kernels = value.get("kernels")
+        return cls(**{**value, "kernels": KernelCosts.from_json(kernels) if kernels else None})
 
 
 @dataclass(frozen=True)
@@ -89,6 +115,11 @@ class Statistics:
     @property
     def unit_costs(self) -> UnitCosts:
         return PAPERS if self.model == "papers" else self.calibration.unit_costs
+
+    @property
+    def kernel_costs(self) -> KernelCosts | None:
+        """Those that the model counts with."""
+        return None if self.model == "papers" else self.calibration.kernels
 
     def groups_of(self, group_by: Collection[str]) -> int:
         """How many groups a group-by has, in any order of its fields.
@@ -143,7 +174,7 @@ class Statistics:
             "rate": self.rate,
             "groups": groups,
             "passing": dict(sorted(self.passing.items())),
-            "calibration": asdict(self.calibration),
+            "calibration": self.calibration.to_json(),
             "model": self.model,
             "kernel": self.kernel,
         }
@@ -154,7 +185,7 @@ class Statistics:
             rate=value["rate"],
             groups={tuple(entry["group_by"]): entry["groups"] for entry in value["groups"]},
             passing=value.get("passing", {}),
-            calibration=Calibration(**value["calibration"]),
+            calibration=Calibration.from_json(value["calibration"]),
             model=value.get("model", "papers"),
             kernel=value.get("kernel"),
         )
@@ -168,6 +199,7 @@ class TreeCost:
     edge_rate: float  # E
     omega: float  # Ω
     total: float
+    per_edge: float = 0.0  # what its kernel takes for one group
 
 
 class FamilyCosts:
@@ -182,25 +214,65 @@ class FamilyCosts:
         input_rate: float | None = None,  # events or partials a second; None: the events that pass the filter
     ) -> None:
         key = key or joint_key(family)
-        self.kernels = allowed_kernels({query.aggregate for query in family}, statistics.kernel)
+        aggregates = {query.aggregate for query in family}
+        self.kernels = allowed_kernels(aggregates, statistics.kernel)
         self.groups = statistics.groups_in(key)
         self.width = WIDTH.get(key.family, 1)
         self.unit = statistics.unit_costs
         self.input_rate = statistics.events_in(key) if input_rate is None else input_rate
+        self.measured = _measured_kernels(aggregates, statistics, self.groups)
+        if self.measured is not None:
+            self.kernels = self.measured.kernels
+        self._kept = min(LEAST_KEPT.get(kernel.name, 1.0) for kernel in self.kernels)
 
     def tree(self, windows: Collection[Window]) -> TreeCost:
         return self.tree_at(windows, edges_of(windows))
 
     def tree_at(self, windows: Collection[Window], edges_per_second: float) -> TreeCost:
         """The cost of a tree whose edge rate is known, or supposed."""
-        kernel, least = cheapest_kernel(self.kernels, windows, edges_per_second)
-        omega = least * self.width
-        unit = self.unit
-        per_group = edges_per_second * (unit.row + unit.step * omega)
-        if unit.result:
-            per_group += unit.result * sum(UNITS_MS["s"] / window.slide for window in windows)
-        total = unit.fold * self.input_rate + per_group * self.groups
-        return TreeCost(kernel, edges_per_second, omega, total)
+        kernel, omega, per_edge = self._cheapest(windows, edges_per_second)
+        total = self._total(windows, edges_per_second, edges_per_second * per_edge)
+        return TreeCost(kernel, edges_per_second, omega, total, per_edge)
+
+    def at_least(self, windows: Collection[Window], edges_per_second: float) -> float:
+        """What no tree undercuts that answers these windows or more, with so many edges or more."""
+        if self.measured is None:
+            return self.tree_at(windows, edges_per_second).total * self._kept
+        longest = np.array([longest_window(windows, edges_per_second)])
+        least = self.measured.at_least(np.ones(1), longest, alone=len(windows) == 1)[0] * self.width
+        return self._total(windows, edges_per_second, least * min(edges_per_second, answer_rate(windows)))
+
+    def _cheapest(self, windows: Collection[Window], edges: float) -> tuple[Kernel, float, float]:
+        """The kernel to take, its Ω, and what it costs per edge and group."""
+        if self.measured is None:
+            kernel, least = cheapest_kernel(self.kernels, windows, edges)
+            return kernel, least * self.width, self.unit.step * (least * self.width)
+        kernel, seconds = self.measured.cheapest(windows, edges)
+        return kernel, kernel.omega(windows, edges) * self.width, seconds * self.width
+
+    def _total(self, windows: Collection[Window], edges: float, work: float) -> float:
+        per_group = edges * self.unit.row + work
+        if self.unit.result:
+            per_group += self.unit.result * answer_rate(windows)
+        return self.unit.fold * self.input_rate + per_group * self.groups
+
+
+def _measured_kernels(
+    aggregates: Collection[str], statistics: Statistics, groups: int
+) -> MeasuredKernels | None:
+    """The kernels to choose from by measured seconds; None where operations have to do."""
+    if statistics.kernel_costs is None:
+        return None
+    allowed = allowed_kernels(aggregates, statistics.kernel, RUNNABLE)
+    algebra = least_invertible(aggregates)
+    measured = MeasuredKernels(allowed, statistics.kernel_costs, algebra, groups)
+    may_share = any(kernel.many for kernel in measured.kernels)
+    return measured if may_share or (statistics.kernel and measured.kernels) else None
+
+
+def answer_rate(windows: Iterable[Window]) -> float:
+    """Answers per second to all these windows."""
+    return sum(UNITS_MS["s"] / window.slide for window in windows)
 
 
 def edges_of(windows: Iterable[Window]) -> float:
@@ -265,12 +337,26 @@ def tree_seconds(tree: Tree, plan: Plan, statistics: Statistics) -> tuple[float,
     """Busy seconds of one tree for each event of the source, and for each second."""
     unit = statistics.calibration.unit_costs
     groups = statistics.groups_in(tree.key)
-    by_edges = groups * tree.edge_rate * (unit.row + unit.step * tree.omega)
+    by_edges = groups * tree.edge_rate * (unit.row + _kernel_seconds(tree, statistics))
     answered = {query.window for query in tree.queries}
-    by_edges += unit.result * groups * sum(UNITS_MS["s"] / window.slide for window in answered)
+    by_edges += unit.result * groups * answer_rate(answered)
     if tree.fed_by is None:
         return unit.fold * statistics.share_of(tree.key), by_edges
     if tree.through is None:
         feeding = plan.tree(tree.fed_by)
         by_edges += unit.fold * feeding.edge_rate * statistics.groups_in(feeding.key)
     return 0.0, by_edges
+
+
+def _kernel_seconds(tree: Tree, statistics: Statistics) -> float:
+    """What a tree's kernel takes per edge and group."""
+    costs = statistics.calibration.kernels
+    if costs is not None and tree.kernel and tree.through is None:
+        algebra = least_invertible({query.aggregate for query in tree.queries})
+        groups = statistics.groups_in(tree.key)
+        measured = MeasuredKernels([BY_NAME[tree.kernel]], costs, algebra, groups)
+        if measured.kernels:
+            answered = {query.window for query in tree.queries}
+            seconds = measured.cheapest(answered, tree.edge_rate)[1]
+            return seconds * WIDTH.get(tree.key.family, 1)
+    return statistics.calibration.seconds_per_step * tree.omega

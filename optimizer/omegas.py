@@ -23,7 +23,7 @@ PER_WINDOW: dict[str, Callable[[Window], float]] = {
     "flatfit": lambda window: 3.0,
     "slickdeque_noninv": lambda window: 1.0,
 }
-PER_RANGE = {"slickdeque_inv": 2.0, "van_herk": 3.0}
+PER_RANGE = {"slickdeque_inv": 2.0}
 LEAST_KEPT = {
     "flatfat": 0.8
 }  # eq. 7.4 falls where a window comes to span a power of two, by less than a fifth

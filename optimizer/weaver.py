@@ -16,6 +16,7 @@ from optimizer.cost import FamilyCosts
 from optimizer.durations import UNITS_MS
 from optimizer.edges import pattern_rate
 from optimizer.edges.classes import EdgeClass, without_contained
+from optimizer.least_seconds import LeastSeconds
 from optimizer.omegas import Omegas
 from optimizer.windows import Window
 
@@ -45,7 +46,8 @@ def weave(
         return trees
     # Where Ω adds up, trees with equal edges save the whole fold as one, and all other pairs save less.
     saved = 0 if costs.unit.row else costs.unit.fold * costs.input_rate
-    if (saved > 0 and Omegas.add_up(costs.kernels)) or len(trees) > MOST_STARTS:
+    adds_up = costs.measured is None and Omegas.add_up(costs.kernels)
+    if (saved > 0 and adds_up) or len(trees) > MOST_STARTS:
         trees = _equal_edges_merged(trees, at_least)
     weaver = _Weaver(costs, trees)
     weaver.merge(at_least, at_most)
@@ -93,11 +95,11 @@ class _Weaver:
         self._costs = costs
         self._windows: list[Windows] = []
         self._classes: list[tuple[EdgeClass, ...]] = []
-        self._omegas = Omegas([kernel for kernel in costs.kernels if kernel.many], starts, room)
+        self._omegas, self._per_work = _least_works(costs, starts, room)
         self._alive = np.zeros(room, dtype=np.bool_)
         self._single = np.zeros(room, dtype=np.bool_)  # one edge class: overlaps of two such trees are exact
         self._edges = np.zeros(room)  # E
-        self._work = np.zeros(room)  # E·Ω
+        self._work = np.zeros(room)  # E times what the kernel costs per edge and group
         self._overlaps = np.zeros((room, room))  # edges per second that are common, at most
         self._savings = np.full((room, room), -np.inf)  # row: the older tree
         self._counted = np.zeros((room, room), dtype=np.bool_)
@@ -111,7 +113,7 @@ class _Weaver:
             cost = self._costs.tree_at(windows, pattern_rate(classes))
             total += cost.total
             self._omegas.add_start(tree, windows, cost.edge_rate)
-            self._note(windows, classes, cost.edge_rate, cost.edge_rate * cost.omega)
+            self._note(windows, classes, cost.edge_rate, cost.edge_rate * cost.per_edge)
         self._grain = SAME_SAVING * total
         number = len(starts)
         overlaps = _class_overlaps(self._classes)
@@ -148,18 +150,15 @@ class _Weaver:
         self._best[one] = self._savings[one].max()
 
     def _as_one(self, one: int, other: int) -> tuple[tuple[EdgeClass, ...], float, float]:
-        """Edge classes, E and E·Ω of two trees as one."""
+        """Edge classes, E and the kernel's work of two trees as one."""
         classes = without_contained(self._classes[one] + self._classes[other])
         known = {self._classes[one]: self._edges[one], self._classes[other]: self._edges[other]}
         edges = known[classes] if classes in known else pattern_rate(classes)
         if self._omegas.exact:
-            work = (
-                self._omegas.work(np.array([one]), np.array([other]), np.array([edges]))[0]
-                * self._costs.width
-            )
+            work = self._least_work(np.array([one]), np.array([other]), np.array([edges]))[0]
         else:
             windows = self._windows[one] | self._windows[other]
-            work = edges * self._costs.tree_at(windows, edges).omega
+            work = edges * self._costs.tree_at(windows, edges).per_edge
         return classes, edges, work
 
     def _merge(self, one: int, other: int) -> None:
@@ -227,7 +226,7 @@ class _Weaver:
         """What pairs of trees can save at most; exact where no edges remain to be counted."""
         overlaps = self._overlaps[old, new]
         least_edges = self._edges[old] + self._edges[new] - overlaps
-        least_work = self._omegas.work(old, new, least_edges) * self._costs.width
+        least_work = self._least_work(old, new, least_edges)
         savings = self._saved(overlaps, self._work[old] + self._work[new] - least_work)
         counted = self._single[old] & self._single[new] & self._omegas.exact
         savings = np.where(counted, self._rounded(savings), savings + self._grain)
@@ -235,14 +234,27 @@ class _Weaver:
         self._savings[old, new] = savings
         return savings
 
+    def _least_work(self, trees: Trees, others: Trees, edges: Floats) -> Floats:
+        return self._omegas.work(trees, others, edges) * self._per_work
+
     def _saved(self, edges: Floats, work: Floats) -> Floats:
-        """What a merge saves that takes off so many edges, and kernel operations, per second."""
-        costs, unit = self._costs, self._costs.unit
-        return unit.fold * costs.input_rate + costs.groups * (unit.row * edges + unit.step * work)
+        """What a merge saves that takes off so many edges, and so much of the kernel's work, per second."""
+        costs = self._costs
+        return costs.unit.fold * costs.input_rate + costs.groups * (costs.unit.row * edges + work)
 
     def _rounded(self, saving: Floats) -> Floats:
         """Savings that are equal but for the order in which floats were added come out equal."""
         return np.rint(saving / self._grain) * self._grain if self._grain else saving
+
+
+def _least_works(
+    costs: FamilyCosts, starts: Sequence[Windows], room: int
+) -> tuple[Omegas | LeastSeconds, float]:
+    """What tells the least work of pairs of trees, and what one of its units costs."""
+    if costs.measured is not None:
+        return LeastSeconds(costs.measured, room), costs.width
+    sharing = [kernel for kernel in costs.kernels if kernel.many]
+    return Omegas(sharing, starts, room), costs.width * costs.unit.step
 
 
 def _class_overlaps(of_trees: Sequence[Sequence[EdgeClass]]) -> Floats:

@@ -16,7 +16,7 @@ from numba import njit
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
-from streaming.aggregates import AGGREGATES, Family
+from streaming.aggregates import Family, family_of
 
 EARLIEST = -(2**62)
 LATEST = 2**62
@@ -50,7 +50,7 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, query: Query) -> "Signature":
-        return cls(query.where, query.group_by, query.field, AGGREGATES[query.aggregate].family)
+        return cls(query.where, query.group_by, query.field, family_of(query.aggregate))
 
 
 class Lane(msgspec.Struct, frozen=True, array_like=True):

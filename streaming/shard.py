@@ -14,7 +14,7 @@ import numpy as np
 
 from optimizer.plan import Plan
 from streaming import shuffle
-from streaming.aggregates import aggregate_of
+from streaming.aggregates import AGGREGATES
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.results import GroupKey, ResultBlock
 from streaming.shuffle import TaskReport
@@ -194,11 +194,11 @@ class Shard:
             slices = self.lanes[lane]
             width = len(self._group_index(slices).keys)
             began = time.perf_counter()
-            for end, member in sorted(due, key=lambda item: item[0]):
-                slices.close_until(end, width)
-                columns = slices.answer(member.query, end - member.range, width)
-                self._emit(member, end, columns, batch, True, outcome)
             slices.close_until(now, width)
+            due.sort(key=lambda item: item[0])
+            answers = slices.finals([(member.window, end) for end, member in due])
+            for (end, member), columns in zip(due, answers, strict=True):
+                self._emit(member, end, columns, batch, True, outcome)
             slices.seconds = time.perf_counter() - began
         for end, member in spanning:
             self._emit(member, end, self._spanning(member, end), batch, True, outcome)
@@ -209,17 +209,21 @@ class Shard:
         if not outcome.touched or greatest is None:
             return
         since = max(watermark, min(start for _, start in outcome.touched))
+        single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
         for member in self.meta.timeline.members:
             until = member.window.first_end_after(greatest)
             since_kept = max(since, until - PROVISIONAL_WINDOWS * member.slide)
             for end in self._ends(member, since_kept, until):
                 pieces = member.pieces(end - member.range, end)
-                if len(pieces) > 1:
-                    columns = self._spanning(member, end)
+                if len(pieces) == 1:
+                    single[pieces[0][0]].append((end, member))
                 else:
-                    slices = self.lanes[pieces[0][0]]
-                    width = len(self._group_index(slices).keys)
-                    columns = slices.peek(member.query, end - member.range, end, width)
+                    self._emit(member, end, self._spanning(member, end), batch, False, outcome)
+        for lane, moved in ((lane, moved) for lane, moved in single.items() if moved):
+            slices = self.lanes[lane]
+            spans = [(end - member.range, end) for end, member in moved]
+            answers = slices.provisionals(spans, len(self._group_index(slices).keys))
+            for (end, member), columns in zip(moved, answers, strict=True):
                 self._emit(member, end, columns, batch, False, outcome)
 
     def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
@@ -268,8 +272,10 @@ class Shard:
         if not len(present):
             return
         keys = self._group_index(self.lanes[member.segments[-1].lane]).keys
-        aggregate = aggregate_of(member.aggregate, member.field)
-        answers = aggregate.lower(columns.events[present], columns.values[present], columns.x[present])
+        aggregate = AGGREGATES[member.aggregate]
+        values = columns.values if member.field else columns.events  # a count of nothing counts events
+        states = [(columns.x[present],)] if aggregate.parts else []
+        answers = aggregate.lower(values[present], *states)
         outcome.blocks.append(
             ResultBlock(
                 source=self.source.id,

@@ -1,12 +1,17 @@
-"""A lane's slices in memory: open ones take partials, closed ones stand in a ring and feed the kernels."""
+"""A lane's slices in memory: open ones take partials, closed ones stand in rings and feed the kernels."""
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from streaming.aggregates import IDENTITY, Family
-from streaming.kernels import KERNELS, Kernel, Rows
+from optimizer.windows import Window
+from streaming.aggregates import ALGEBRA_OF, IDENTITY, Family
+from streaming.aggregates.algebra import lacks
+from streaming.aggregates.count import COUNT
+from streaming.kernels import SliceRing, traits_of
+from streaming.lane_kernels import ColumnKernels
 from streaming.lanes import Lane
 from streaming.partials import LanePartials
 
@@ -80,51 +85,41 @@ class OpenSlice:
 
 
 class ClosedSlices:
-    """Closed slices by number, in a ring of rows that grows as needed."""
+    """Closed slices by number: a ring for each column."""
 
     def __init__(self, family: Family) -> None:
-        self._identity = np.array([0.0, 0.0, IDENTITY[family]]).reshape(3, 1, 1)
-        self._rows = np.zeros((3, 16, 0))
-        self._width = 0
+        self.rings = (SliceRing(COUNT), SliceRing(COUNT), SliceRing(ALGEBRA_OF[family]))
         self.starts: list[int] = []  # of the kept slices, ascending
-        self.first = 0  # number of the oldest kept slice
+
+    @property
+    def first(self) -> int:
+        return self.rings[0].first
 
     @property
     def next(self) -> int:
-        return self.first + len(self.starts)
+        return self.rings[0].next
 
     def row(self, column: int, number: int) -> np.ndarray:
-        return self._rows[column, number % self._rows.shape[1], : self._width]
+        return self.rings[column].row(number)[0]
 
     def append(self, start: int, columns: Columns) -> None:
-        self._make_room(len(columns.events))
-        at = self.next % self._rows.shape[1]
-        self._rows[:, at, :] = self._identity[:, 0]
-        for column, values in enumerate((columns.events, columns.values, columns.x)):
-            self._rows[column, at, : len(values)] = values
+        for ring, row in zip(self.rings, (columns.events, columns.values, columns.x), strict=True):
+            ring.append(row[None])
         self.starts.append(start)
+
+    def widen(self, width: int) -> None:
+        for ring in self.rings:
+            ring.widen(width)
 
     def number_from(self, instant: int) -> int:
         """The number of the first kept slice that starts at or after `instant`."""
         return self.first + bisect_left(self.starts, instant)
 
     def evict_before(self, instant: int) -> None:
-        count = bisect_left(self.starts, instant)
-        del self.starts[:count]
-        self.first += count
-
-    def _make_room(self, width: int) -> None:
-        """Room for one more slice and for `width` groups; groups new to old slices have no events there."""
-        kept, depth, wide = len(self.starts), self._rows.shape[1], self._rows.shape[2]
-        self._width = max(self._width, width)
-        if kept < depth and width <= wide:
-            return
-        new_depth = depth * 2 if kept == depth else depth
-        new_wide = max(width, wide * 2) if width > wide else wide
-        rows = np.broadcast_to(self._identity, (3, new_depth, new_wide)).copy()
-        numbers = np.arange(self.first, self.next)
-        rows[:, numbers % new_depth, :wide] = self._rows[:, numbers % depth, :]
-        self._rows = rows
+        number = self.number_from(instant)
+        del self.starts[: number - self.first]
+        for ring in self.rings:
+            ring.evict_before(number)
 
 
 class LaneSlices:
@@ -138,20 +133,16 @@ class LaneSlices:
         self.seconds = 0.0
         self._kernels = self._new_kernels()
 
-    def _new_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
-        def rows(column: int) -> Rows:
-            return lambda number: self.closed.row(column, number)
-
-        counts = KERNELS["slickdeque_inv"]
-        return (
-            counts(rows(EVENTS), "additive"),
-            counts(rows(VALUES), "additive"),
-            KERNELS[self.lane.kernel](rows(X), self.family),
-        )
+    def _new_kernels(self) -> list[ColumnKernels]:
+        # Numbers of events and values are exact, for which prefix differences take the fewest operations.
+        # A tree of counts alone may be planned on a kernel that sums cannot use; nobody reads its sums.
+        fits = not lacks(ALGEBRA_OF[self.family], traits_of(self.lane.kernel).needs)
+        names = ("prefix_difference", "prefix_difference", self.lane.kernel if fits else "slickdeque_inv")
+        return [ColumnKernels(name, ring) for name, ring in zip(names, self.closed.rings, strict=True)]
 
     @property
     def steps(self) -> int:
-        return sum(kernel.steps for kernel in self._kernels)
+        return sum(kernels.steps for kernels in self._kernels)
 
     def redefine(self, lane: Lane) -> None:
         """The lane under a newer plan; another kernel is built from the slices at hand."""
@@ -159,8 +150,6 @@ class LaneSlices:
         self.lane = lane
         if changed:
             self._kernels = self._new_kernels()
-            for number in range(self.closed.first, self.closed.next):
-                self._push(number)
 
     def merge(self, partials: LanePartials, groups: np.ndarray, width: int) -> list[int]:
         """Fold partials into their open slices; returns the starts of the slices touched."""
@@ -181,22 +170,24 @@ class LaneSlices:
         """Close the slices that end at or before `instant`, oldest first."""
         for start in sorted(s for s, open_slice in self.open.items() if open_slice.end <= instant):
             self.closed.append(start, self.open.pop(start).columns(width))
-            self._push(self.closed.next - 1)
+        self.closed.widen(width)
 
-    def _push(self, number: int) -> None:
-        for column, kernel in enumerate(self._kernels):
-            kernel.push(number, self.closed.row(column, number))
+    def finals(self, dues: Sequence[tuple[Window, int]]) -> list[Columns]:
+        """The windows that end at these instants, in order of ends, from closed slices alone."""
+        wanted = [
+            (window, self.closed.number_from(end) - 1, self.closed.number_from(end - window.range))
+            for window, end in dues
+        ]
+        found = [kernels.finals(wanted) for kernels in self._kernels]
+        return [Columns(*rows) for rows in zip(*found, strict=True)]
 
-    def answer(self, query: str, start: int, width: int) -> Columns:
-        """Closed slices from `start` on, by the kernels; moves the query on."""
-        low = self.closed.number_from(start)
-        return Columns(*(kernel.answer(query, low, width) for kernel in self._kernels))
-
-    def peek(self, query: str, start: int, end: int, width: int) -> Columns:
-        """Closed slices from `start` on and open ones up to `end`: a window that is not yet final."""
-        low = self.closed.number_from(start)
-        columns = Columns(*(kernel.peek(query, low, width) for kernel in self._kernels))
-        return self._with_open(columns, start, end, width)
+    def provisionals(self, spans: Sequence[tuple[int, int]], width: int) -> list[Columns]:
+        """Windows `[start, end)` that are not final: closed slices from `start` on, open ones up to `end`."""
+        lows = {start: self.closed.number_from(start) for start, _ in spans}
+        order = sorted(set(lows.values()))
+        found = [kernels.ahead(order) for kernels in self._kernels]
+        closed = dict(zip(order, (Columns(*rows) for rows in zip(*found, strict=True)), strict=True))
+        return [self._with_open(closed[lows[start]], start, end, width) for start, end in spans]
 
     def between(self, start: int, end: int, width: int) -> Columns:
         """All slices inside `[start, end)`, one by one: for windows that span a change of lanes."""
@@ -227,8 +218,6 @@ class LaneSlices:
     def evict_before(self, instant: int) -> list[int]:
         """Forget slices that no window reaches back to; returns their starts."""
         gone = self.closed.starts[: bisect_left(self.closed.starts, instant)]
-        for kernel in self._kernels:
-            kernel.evict(self.closed.number_from(instant))
         self.closed.evict_before(instant)
         return gone
 

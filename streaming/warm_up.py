@@ -4,6 +4,8 @@ Without it the first batches of a new installation would wait several seconds fo
 worker process.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 import pyarrow as pa
 
@@ -11,26 +13,31 @@ from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming import shuffle, task
+from streaming.aggregates import ALGEBRA_OF
+from streaming.aggregates.algebra import lacks
+from streaming.kernels import KERNELS, traits_of
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
 from streaming.watermark import Watermark
 
+# Every kernel with an aggregate that it can compute, and every family that the job has.
 KERNEL_USES = (
+    *(("count" if lacks(ALGEBRA_OF["max"], traits_of(name).needs) else "max", name) for name in KERNELS),
     ("mean", "slickdeque_inv"),
-    ("max", "slickdeque_noninv"),
+    ("mean", "flatfit"),
     ("min", "slickdeque_noninv"),
-    ("max", "flatfit"),
+    ("min", "flatfit"),
 )
 
 
-def warm_up() -> None:
+def warm_up(uses: Sequence[tuple[str, str]] = KERNEL_USES) -> None:
     """Send a few events through map task, shard and every kernel."""
     source = SourceSpec("warm-up", "", "", "json", (("ts", "integer"), ("v", "number")), "ts")
     trees = tuple(
         Tree(str(number), (_query(f"q{number}", aggregate),), kernel, edge_rate=1, omega=1, cost=1)
-        for number, (aggregate, kernel) in enumerate(KERNEL_USES)
+        for number, (aggregate, kernel) in enumerate(uses)
     )
     timeline = Timeline().adopt(Plan(source.id, 1, "no_share", trees), EARLIEST)
     shard = Shard(0, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))

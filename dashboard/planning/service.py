@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.live.meters import statistics
+from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown, send_plan
 from dashboard.queries.models import SavedQuery
@@ -46,7 +47,7 @@ def replan(source: Source, cause: str) -> PlanVersion:
         # One after another per source: versions count up, and no query is forgotten between two of them.
         Source.objects.select_for_update().get(pk=source.pk)
         previous = newest(source)
-        known = statistics(source.key)
+        known = with_measured_kernels(statistics(source.key))
         running = _running(source, previous)
         plan = adapt(running, _all_queries(source), known).settled()
         made = PlanVersion.objects.create(
@@ -104,7 +105,7 @@ def retire(source: Source) -> None:
 
 def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = None) -> Preview:
     """What saving `spec` would do to the plan, in place of `replacing` if it is an edit. Writes nothing."""
-    known = statistics(source.key)
+    known = with_measured_kernels(statistics(source.key))
     key = replacing.key if replacing else DRAFT_KEY
     added = spec.queries(key=key)
     others = [query for query in _all_queries(source) if not query.id.startswith(f"{key}@")]

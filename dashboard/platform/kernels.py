@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ class CompiledKernels:
         return self._stamp.exists() and self._stamp.read_text() == self._fingerprint()
 
     def make(self) -> None:
-        self._cache_dir.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self._cache_dir, ignore_errors=True)  # of other sources: never run again
+        self._cache_dir.mkdir(parents=True)
         environment = os.environ | {"NUMBA_CACHE_DIR": str(self._cache_dir)}
         command = [sys.executable, "-m", "streaming.warm_up"]
         subprocess.run(command, cwd=self._base_dir, env=environment, check=True)

@@ -215,7 +215,9 @@ class Grove:
         if not node.answers:
             return feeding_cost(node.windows, node.key, self._statistics, 0.0).total
         if node.key not in self._costs:
-            costs = FamilyCosts(self._queries, self._statistics, key=node.key, input_rate=0.0)
+            held = {node.key.family, *HOLDS.get(node.key.family, ())}
+            read = [query for query in self._queries if AGGREGATES[query.aggregate].carrier in held]
+            costs = FamilyCosts(read, self._statistics, key=node.key, input_rate=0.0)
             self._costs[node.key] = costs
         return self._costs[node.key].tree_at(node.answers, self._edge_rate(node.windows)).total
 

@@ -71,13 +71,12 @@ class _Cuts:
             tree = Members(self._order[first : end + 1])
             if bounded[length]:
                 counted[length] = True
-                cost = self._trees.cost(tree)
                 _raise(self._least_edges[end:], self._trees.edge_rate(tree))
-                at_least[length] = cost + after[length]
+                at_least[length] = self._trees.cost(tree) + after[length]
             else:
                 bounded[length] = True
-                cost = self._trees.cost_at(tree, float(self._least_edges[end]))
-            _raise(self._least_costs[end:], cost * self._trees.kept)
+            least = self._trees.cost_at_least(tree, float(self._least_edges[end]))
+            _raise(self._least_costs[end:], least)
             np.maximum(at_least, self._least_costs[first:] + after, out=at_least, where=~counted)
         return float(at_least[length]), first + length
 

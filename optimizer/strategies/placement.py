@@ -22,6 +22,7 @@ class Woven:
     queries: tuple[Query, ...]
     family: int  # trees of one family can be woven
     key: FamilyKey
+    aggregates: frozenset[str]
     windows: frozenset[Window]
     edge_classes: frozenset[EdgeClass]  # without those that another contains
     edge_rate: float
@@ -34,7 +35,7 @@ class Loom:
     def __init__(self, queries: Iterable[Query], statistics: Statistics) -> None:
         self._families = {q.id: number for number, family in enumerate(families(queries)) for q in family}
         self._statistics = statistics
-        self._costs: dict[FamilyKey, FamilyCosts] = {}
+        self._costs: dict[tuple[FamilyKey, frozenset[str]], FamilyCosts] = {}
         self._edge_rates: dict[tuple[frozenset[EdgeClass], frozenset[EdgeClass]], float] = {}
 
     def tree_of(self, queries: Iterable[Query]) -> Woven:
@@ -43,8 +44,9 @@ class Loom:
         windows = frozenset(query.window for query in members)
         classes = frozenset(without_contained(edge for window in windows for edge in window.edge_classes))
         rate = edge_rate(classes)
-        cost = self._costs_of(key, members).tree_at(windows, rate).total
-        return Woven(members, self.family_of(members[0]), key, windows, classes, rate, cost)
+        aggregates = frozenset(query.aggregate for query in members)
+        cost = self._costs_of(key, aggregates, members).tree_at(windows, rate).total
+        return Woven(members, self.family_of(members[0]), key, aggregates, windows, classes, rate, cost)
 
     def family_of(self, query: Query) -> int:
         return self._families[query.id]
@@ -52,25 +54,31 @@ class Loom:
     def woven(self, tree: Woven, added: Woven) -> Woven:
         """The two as one tree."""
         queries = tree.queries + added.queries
-        key = _joint(tree.key, added.key)
+        key, aggregates = _joint(tree.key, added.key), tree.aggregates | added.aggregates
         classes = tree.edge_classes
         if not added.edge_classes <= classes:
             classes = frozenset(without_contained(classes | added.edge_classes))
         rate, cost = self._edge_rate(tree, added), self.cost(tree, added)
-        return Woven(queries, tree.family, key, tree.windows | added.windows, classes, rate, cost)
+        windows = tree.windows | added.windows
+        return Woven(queries, tree.family, key, aggregates, windows, classes, rate, cost)
 
     def cost(self, tree: Woven, added: Woven) -> float:
         """What the two cost as one tree."""
         key = _joint(tree.key, added.key)
-        if key == tree.key and added.windows <= tree.windows:
+        aggregates = tree.aggregates | added.aggregates
+        if key == tree.key and aggregates == tree.aggregates and added.windows <= tree.windows:
             return tree.cost
-        costs = self._costs.get(key) or self._costs_of(key, tree.queries + added.queries)
+        known = self._costs.get((key, aggregates))
+        costs = known or self._costs_of(key, aggregates, tree.queries + added.queries)
         return costs.tree_at(tree.windows | added.windows, self._edge_rate(tree, added)).total
 
-    def _costs_of(self, key: FamilyKey, queries: tuple[Query, ...]) -> FamilyCosts:
-        if key not in self._costs:  # any queries of a family will do: all allow the same kernels
-            self._costs[key] = FamilyCosts(queries, self._statistics, key=key)
-        return self._costs[key]
+    def _costs_of(
+        self, key: FamilyKey, aggregates: frozenset[str], queries: tuple[Query, ...]
+    ) -> FamilyCosts:
+        kind = key, aggregates  # any queries of a kind will do: all allow the same kernels
+        if kind not in self._costs:
+            self._costs[kind] = FamilyCosts(queries, self._statistics, key=key)
+        return self._costs[kind]
 
     def _edge_rate(self, tree: Woven, added: Woven) -> float:
         if added.edge_classes <= tree.edge_classes:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from optimizer.cost import FamilyCosts, TreeCost
 from optimizer.durations import UNITS_MS
 from optimizer.edges.classes import EdgeClass
-from optimizer.kernels import allowed_kernels
 from optimizer.queries import Query
 from optimizer.strategies.weave_share import starting_trees
 from optimizer.weaving import families
@@ -21,8 +20,6 @@ Windows = frozenset[Window]
 Members = frozenset[int]  # the units of one tree, by number
 
 ROUNDING = 1e-12  # of a cost: what is nearer than this is no difference
-# FlatFAT's formula falls where a window comes to span a power of two, by less than a fifth; no other's does.
-KEPT = {"flatfat": 0.8}
 
 
 class WindowTrees:
@@ -40,10 +37,8 @@ class WindowTrees:
             self._queries[query.window].append(query)
         starts = starting_trees(sorted(self._queries), workload.same_slides_together)
         self.units = [frozenset(windows) for windows in starts]
-        kernels = allowed_kernels({query.aggregate for query in family}, workload.statistics.kernel)
-        self.may_share = any(kernel.many for kernel in kernels)
-        self.kept = min(KEPT.get(kernel.name, 1.0) for kernel in kernels)  # of a cost, when a tree grows
         self.costs = FamilyCosts(family, workload.statistics)
+        self.may_share = any(kernel.many for kernel in self.costs.kernels)
         self._known: dict[Members, tuple[TreeCost, Windows]] = {}
         self._bounds: dict[tuple[Members, Members], float] = {}
         self._common_rows: dict[int, list[float]] = {}
@@ -54,6 +49,10 @@ class WindowTrees:
     def cost_at(self, tree: Iterable[int], edge_rate: float) -> float:
         """What a tree would cost with so many edges."""
         return self.costs.tree_at(self.windows(tree), edge_rate).total
+
+    def cost_at_least(self, tree: Iterable[int], edge_rate: float) -> float:
+        """What no tree undercuts that has these units or more, and so many edges or more."""
+        return self.costs.at_least(self.windows(tree), edge_rate)
 
     def edge_rate(self, tree: Members) -> float:
         return self._counted(tree)[0].edge_rate
@@ -70,7 +69,7 @@ class WindowTrees:
         (cost, windows), (other_cost, other_windows) = self._counted(one), self._counted(other)
         common = sum(sum(map(self._common_of(unit).__getitem__, one)) for unit in other)
         edges = max(cost.edge_rate, other_cost.edge_rate, cost.edge_rate + other_cost.edge_rate - common)
-        return self.costs.tree_at(windows | other_windows, edges).total * self.kept
+        return self.costs.at_least(windows | other_windows, edges)
 
     def saves(self, one: Members, other: Members) -> bool:
         """Whether the two are cheaper as one tree."""
@@ -83,7 +82,7 @@ class WindowTrees:
         if not rest:
             return self.cost(tree)
         own_edges = self.edge_rate(Members({unit})) - self.common_edges[unit, list(rest)].max()
-        return self.cost(tree) - self.cost_at(rest, self.edge_rate(tree) - own_edges) * self.kept
+        return self.cost(tree) - self.cost_at_least(rest, self.edge_rate(tree) - own_edges)
 
     def cheapest_place(
         self, unit: int, trees: Iterable[Members], below: float = float("inf")

@@ -1,24 +1,100 @@
 """Aggregates. One file each; the table below is all there are."""
 
-from streaming.aggregates.base import IDENTITY, Aggregate, Family
-from streaming.aggregates.count import count, count_values
-from streaming.aggregates.max import maximum
+from typing import Literal
+
+from streaming.aggregates.algebra import Algebra
+from streaming.aggregates.all import all_true
+from streaming.aggregates.any import any_true
+from streaming.aggregates.approx_distinct_count import approx_distinct_count
+from streaming.aggregates.argmax import argmax
+from streaming.aggregates.argmin import argmin
+from streaming.aggregates.base import Aggregate
+from streaming.aggregates.collect import collect
+from streaming.aggregates.collect_distinct import collect_distinct
+from streaming.aggregates.concat import concat
+from streaming.aggregates.count import count
+from streaming.aggregates.distinct_count import distinct_count
+from streaming.aggregates.exact_sum import exact_sum
+from streaming.aggregates.first import first
+from streaming.aggregates.first_n import first_n
+from streaming.aggregates.geometric_mean import geometric_mean
+from streaming.aggregates.last import last
+from streaming.aggregates.last_n import last_n
+from streaming.aggregates.max import Max, maximum
+from streaming.aggregates.max_count import max_count
 from streaming.aggregates.mean import mean
-from streaming.aggregates.min import minimum
-from streaming.aggregates.sum import total
+from streaming.aggregates.min import Min, minimum
+from streaming.aggregates.min_count import min_count
+from streaming.aggregates.percentile import percentile
+from streaming.aggregates.product import product
+from streaming.aggregates.range import spread
+from streaming.aggregates.stddev import stddev, stddev_population
+from streaming.aggregates.sum import Sum, total
+from streaming.aggregates.sum_of_squares import sum_of_squares
+from streaming.aggregates.text_max import text_max
+from streaming.aggregates.text_min import text_min
+from streaming.aggregates.top_k import top_k
+from streaming.aggregates.variance import variance, variance_population
 
 AGGREGATES: dict[str, Aggregate] = {
     "count": count,
     "sum": total,
+    "exact_sum": exact_sum(),
     "mean": mean,
     "min": minimum,
     "max": maximum,
+    "range": spread,
+    "product": product,
+    "geometric_mean": geometric_mean,
+    "sum_of_squares": sum_of_squares,
+    "variance": variance,
+    "variance_population": variance_population,
+    "stddev": stddev,
+    "stddev_population": stddev_population,
+    "first": first,
+    "last": last,
+    "first_n": first_n(),
+    "last_n": last_n(),
+    "argmin": argmin,
+    "argmax": argmax,
+    "min_count": min_count,
+    "max_count": max_count,
+    "top_k": top_k(),
+    "text_min": text_min,
+    "text_max": text_max,
+    "concat": concat(),
+    "any": any_true,
+    "all": all_true,
+    "collect": collect(),
+    "collect_distinct": collect_distinct(),
+    "distinct_count": distinct_count,
+    "approx_distinct_count": approx_distinct_count,
+    "percentile": percentile(),
+    "p50": percentile(0.50),
+    "p95": percentile(0.95),
+    "p99": percentile(0.99),
+}
+
+Family = Literal["additive", "max", "min"]
+
+ALGEBRA_OF: dict[Family, Algebra] = {"additive": Sum(), "max": Max(), "min": Min()}
+IDENTITY: dict[Family, float] = {family: algebra.identity[0] for family, algebra in ALGEBRA_OF.items()}
+FAMILIES: dict[str, Family] = {
+    "count": "additive",
+    "sum": "additive",
+    "mean": "additive",
+    "max": "max",
+    "min": "min",
 }
 
 
+def family_of(name: str) -> Family:
+    """The family whose partials an aggregate is read off; KeyError: it has none."""
+    return FAMILIES[name]
+
+
 def aggregate_of(name: str, field: str | None) -> Aggregate:
-    """`count` of a field counts its values; `count` of nothing counts events."""
-    return count_values if name == "count" and field else AGGREGATES[name]
+    return AGGREGATES[name]
 
 
-__all__ = ["AGGREGATES", "IDENTITY", "Aggregate", "Family", "aggregate_of"]
+__all__ = ["AGGREGATES", "ALGEBRA_OF", "IDENTITY", "Aggregate", "Family", "aggregate_of", "family_of"]

@@ -1,7 +1,13 @@
-"""Mean of the values: shares sum and count with those two."""
+"""Mean of the values: shares its sum with that aggregate."""
 
 import numpy as np
 
 from streaming.aggregates.base import Aggregate, where_any
+from streaming.aggregates.sum import Sum, as_sum
 
-mean = Aggregate("mean", "additive", lambda events, values, x: where_any(values, x / np.maximum(values, 1)))
+mean = Aggregate(
+    "mean",
+    (Sum(),),
+    as_sum,
+    lambda values, state: where_any(values, state[0] / np.maximum(values, 1)),
+)

@@ -1,5 +1,30 @@
 """Least value."""
 
-from streaming.aggregates.base import Aggregate, where_any
+from typing import NamedTuple
 
-minimum = Aggregate("min", "min", lambda events, values, x: where_any(values, x))
+import numpy as np
+
+from streaming.aggregates.base import Aggregate, where_ordered
+
+
+class Min(NamedTuple):
+    name = "min"
+    dtype = np.float64
+    identity = (np.inf,)
+    commutative = True
+    inverse = "none"
+    selective = True
+    idempotent = True
+    running_identity = ()
+
+    def combine(self, older, newer):
+        return (older[0] if older[0] < newer[0] else newer[0],)
+
+
+minimum = Aggregate(
+    "min",
+    (Min(),),
+    lambda value: ((value,) if value == value else Min.identity,),
+    # A window of nothing but ∞ looks like one of nothing but NaN, and has no answer either.
+    lambda values, state: where_ordered(values, state[0], state[0] != np.inf),
+)

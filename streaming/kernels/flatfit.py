@@ -1,69 +1,65 @@
 """FlatFIT: every slice keeps an aggregate and how far it reaches; answering shortens the way for the next.
 
-Needs an associative operator only. Three operations per slide, amortised; n in the worst case; one row per
-slice. First published: Shein, Chrysanthis, Labrinidis, SSDBM 2017.
-Differs from print: operands are combined oldest first (print reverses them, which is wrong for operators
-that do not commute), and a chain of one slice needs no stack. The pointers depend on positions alone, so
-all groups of a shard share them and only the aggregates are per group.
+operator   associative; order is kept
+time       3 operations a slide, amortised; n worst. With every range asked for about one an answer
+space      n rows beside the slices, and n pointers
+published  Shein, Chrysanthis, Labrinidis: FlatFIT. SSDBM 2017
+differs    aggregates are combined oldest first (print reverses them: wrong where the operator does not
+           commute), a chain of one slice needs no stack (print pops an empty one), and pointers are numbers
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
 import numpy as np
-from numba import njit
 
-from streaming.aggregates import IDENTITY, Family
-from streaming.kernels.base import Rows
+from streaming.kernels.base import Traits, answer_one_by_one, made_anew
+from streaming.kernels.run.operations import absorb, answer_join, answer_row, take
 
-
-class FlatFit:
-    def __init__(self, rows: Rows, family: Family) -> None:
-        self._family = family
-        self._identity = IDENTITY[family]
-        self._aggregates: dict[int, np.ndarray] = {}  # of slices `number` to `reach − 1`
-        self._reach: dict[int, int] = {}
-        self._next = 0
-        self.steps = 0
-
-    def push(self, number: int, row: np.ndarray) -> None:
-        self._aggregates[number] = row.copy()
-        self._reach[number] = self._next = number + 1
-
-    def answer(self, query: str, low: int, width: int) -> np.ndarray:
-        if low >= self._next:
-            return np.full(width, self._identity)
-        chain = [low]
-        while self._reach[chain[-1]] < self._next:
-            chain.append(self._reach[chain[-1]])
-        newest = self._wide(chain.pop(), width)
-        for number in reversed(chain):
-            aggregate = self._wide(number, width)
-            _combine(self._family == "max", self._family == "min", aggregate, newest)
-            self._reach[number] = self._next
-            newest = aggregate
-            self.steps += width
-        return newest.copy()
-
-    peek = answer  # shortening the way changes no answer
-
-    def evict(self, low: int) -> None:
-        for number in [number for number in self._reach if number < low]:
-            del self._reach[number], self._aggregates[number]
-
-    def _wide(self, number: int, width: int) -> np.ndarray:
-        """The aggregate of a slice, widened for groups that appeared after it."""
-        row = self._aggregates[number]
-        if len(row) < width:
-            row = np.concatenate([row, np.full(width - len(row), self._identity)])
-            self._aggregates[number] = row
-        return row
+TRAITS = Traits("flatfit", "FlatFIT", rewinds=True)
 
 
-@njit(cache=True, nogil=True)
-def _combine(is_max, is_min, older, newer):  # type: ignore[no-untyped-def]
-    """older ⊕= newer"""
-    for i in range(len(older)):
-        if is_max:
-            older[i] = max(older[i], newer[i])
-        elif is_min:
-            older[i] = min(older[i], newer[i])
+class FlatFit(NamedTuple):
+    traits = TRAITS
+    reach: np.ndarray  # by place, the slice that follows what its aggregate holds
+    chain: np.ndarray  # places that are being followed (print's stack)
+
+    @classmethod
+    def new(cls, spans: Sequence[int], first: int, commutative: bool, prefilled: bool = False) -> Self:
+        size = max(spans)
+        before = np.arange(first - size, first)
+        reach = np.empty(size, np.int64)
+        reach[before % size] = before + 1
+        return cls(reach, np.zeros(size + 1, np.int64))
+
+    def rows(self) -> int:
+        return len(self.reach)
+
+    def effort(self):
+        return len(self.reach) + 2
+
+    def push(self, sink, number):
+        place = number % len(self.reach)
+        take(sink, place, number)
+        self.reach[place] = number + 1
+
+    def answer(self, sink, newest, low, query, out):
+        size = len(self.reach)
+        links, at, place = 0, low, low % size
+        while at <= newest:
+            self.chain[links] = place
+            links += 1
+            place += self.reach[place] - at  # a step is shorter than the ring: no division on the way
+            at = self.reach[self.chain[links - 1]]
+            if place >= size:
+                place -= size
+        for link in range(links - 2, 0, -1):
+            absorb(sink, self.chain[link], self.chain[link + 1])
+            self.reach[self.chain[link]] = newest + 1
+        if links == 1:
+            answer_row(sink, out, self.chain[0])
         else:
-            older[i] += newer[i]
+            answer_join(sink, out, self.chain[0], self.chain[1])
+
+    answer_every = answer_one_by_one
+    amend = made_anew

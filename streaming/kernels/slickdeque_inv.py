@@ -1,114 +1,73 @@
-"""SlickDeque (Inv): one running aggregate per query; what enters is added, what leaves is subtracted.
+"""SlickDeque (Inv): a running aggregate for each query; what enters is added, what leaves is taken off.
 
-Needs an invertible operator (sum, count). Two operations per slide, amortised and worst; space one row per
-query beside the slices. First published: Shein, Chrysanthis, Labrinidis, EDBT 2018.
-Differs from print: the sum is compensated (a second row keeps what rounding lost), because a plain running
-sum drifts and keeps the error of one huge value for good; and each query keeps its own running aggregate,
-because windows of a shared tree span varying numbers of slices.
+operator   invertible
+time       2 operations a slide and query, amortised and worst
+space      one row a query beside the slices
+published  Shein, Chrysanthis, Labrinidis: SlickDeque. EDBT 2018
+differs    each query keeps its own running aggregate, not each range, because windows of a shared tree span
+           varying numbers of slices; running sums carry what rounding loses, and one that was broken by an
+           overflow, an infinity or a NaN is made anew from its slices (in print it poisons all later answers)
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
 
-from streaming.kernels.base import Rows
+from streaming.kernels.base import Traits, answer_one_by_one, made_anew
+from streaming.kernels.run.operations import enter_slice, leave_slice, renew, settle_row, slide
 
-
-@dataclass
-class _Running:
-    low: int  # first slice inside
-    total: np.ndarray
-    error: np.ndarray
+TRAITS = Traits("slickdeque_inv", "SlickDeque (Inv)", "invertible", running=True)
 
 
-class SlickDequeInv:
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
-        self._next = 0
-        self._running: dict[str, _Running] = {}
-        self.steps = 0
+class SlickDequeInv(NamedTuple):
+    traits = TRAITS
+    low: np.ndarray  # by query, the first slice inside its running aggregate
+    newest: np.ndarray  # by query, the last slice inside
+    kept: np.ndarray  # one number: slices before this one may be gone
+    span: int
 
-    def push(self, number: int, row: np.ndarray) -> None:
-        for running in self._running.values():
-            _widen(running, len(row))
-            _add(running.total, running.error, row)
-            self.steps += len(row)
-        self._next = number + 1
+    @classmethod
+    def new(cls, spans: Sequence[int], first: int, commutative: bool, prefilled: bool = False) -> Self:
+        lows = np.full(len(spans), first, np.int64)
+        if prefilled:  # as in print: full windows that hold nothing, which then leave one by one
+            lows -= np.array(spans, np.int64)
+        return cls(
+            lows,
+            np.full(len(spans), first - 1, np.int64),
+            np.full(1, first - max(spans), np.int64),
+            max(spans),
+        )
 
-    def answer(self, query: str, low: int, width: int) -> np.ndarray:
-        running = self._running.get(query)
-        if running is None:
-            running = self._running[query] = self._sum_of(low, width)
-        _widen(running, width)
-        self._move(running, low)
-        return _settled(running, self._rows, self._next)
+    def rows(self) -> int:
+        return len(self.low)
 
-    def peek(self, query: str, low: int, width: int) -> np.ndarray:
-        running = self._running.get(query)
-        if running is None or running.low > low:
-            ahead = self._sum_of(low, width)
+    def effort(self):
+        return 2 * self.span + 3
+
+    def push(self, sink, number):
+        pass  # a query takes slices in when it answers: each is entered once and left once all the same
+
+    def answer(self, sink, newest, low, query, out):
+        first, last = self.low[query], self.newest[query]
+        if first < self.kept[0] or low > last + 1:  # it lagged behind: what should leave may be gone
+            renew(sink, query, low, newest)
         else:
-            ahead = _Running(running.low, running.total.copy(), running.error.copy())
-            _widen(ahead, width)
-            self._move(ahead, low)
-        return _settled(ahead, self._rows, self._next)
+            while last < newest and first < low:
+                last += 1
+                slide(sink, query, last, first)
+                first += 1
+            while last < newest:
+                last += 1
+                enter_slice(sink, query, last)
+            while first < low:
+                leave_slice(sink, query, first)
+                first += 1
+        self.low[query], self.newest[query] = low, newest
+        settle_row(sink, out, query, low, newest)
 
-    def evict(self, low: int) -> None:
-        for running in self._running.values():
-            self._move(running, low)  # a query that had nothing to answer for long lags behind
+    def forget(self, oldest):
+        self.kept[0] = oldest
 
-    def _sum_of(self, low: int, width: int) -> _Running:
-        running = _Running(low, np.zeros(width), np.zeros(width))
-        for number in range(low, self._next):
-            row = self._rows(number)
-            _add(running.total, running.error, row)
-            self.steps += len(row)
-        return running
-
-    def _move(self, running: _Running, low: int) -> None:
-        for number in range(running.low, min(low, self._next)):
-            row = self._rows(number)
-            _subtract(running.total, running.error, row)
-            self.steps += len(row)
-        running.low = max(running.low, low)
-
-
-def _settled(running: _Running, rows: Rows, newest: int) -> np.ndarray:
-    """Total and error as one number; a total that overflowed once is summed anew from its slices."""
-    answer = running.total + running.error
-    if not np.isfinite(answer).all():
-        running.total[:] = 0
-        running.error[:] = 0
-        for number in range(running.low, newest):
-            _add(running.total, running.error, rows(number))
-        with np.errstate(invalid="ignore"):  # a total that overflows for real has no error term
-            answer = np.where(np.isfinite(running.total), running.total + running.error, running.total)
-    return answer
-
-
-def _widen(running: _Running, width: int) -> None:
-    missing = width - len(running.total)
-    if missing > 0:
-        running.total = np.concatenate([running.total, np.zeros(missing)])
-        running.error = np.concatenate([running.error, np.zeros(missing)])
-
-
-@njit(cache=True, nogil=True)
-def _add(total, error, row):  # type: ignore[no-untyped-def]
-    for i in range(len(row)):
-        before, v = total[i], row[i]
-        after = before + v
-        part = after - before
-        total[i] = after
-        error[i] += (before - (after - part)) + (v - part)
-
-
-@njit(cache=True, nogil=True)
-def _subtract(total, error, row):  # type: ignore[no-untyped-def]
-    for i in range(len(row)):
-        before, v = total[i], -row[i]
-        after = before + v
-        part = after - before
-        total[i] = after
-        error[i] += (before - (after - part)) + (v - part)
+    answer_every = answer_one_by_one
+    amend = made_anew

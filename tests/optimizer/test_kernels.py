@@ -70,22 +70,50 @@ def test_each_aggregate_runs_on_the_deque_it_has_the_property_for(aggregate: str
             "slickdeque_inv",
             "max",
             "The kernel “slickdeque_inv” cannot compute max, which is not invertible: "
-            "use slickdeque_noninv, flatfit, flatfat, panes, two_stacks, daba, daba_lite, van_herk, "
-            "accumulators, sparse_table, finger_tree.",
+            "use slickdeque_noninv, flatfit, flatfat, b_int, panes, two_stacks, two_stacks_lite, daba, "
+            "daba_lite, van_herk, accumulators, sparse_table, finger_tree.",
         ),
         (
             "slickdeque_noninv",
             "mean",
             "The kernel “slickdeque_noninv” cannot compute mean, which is not selective: "
-            "use slickdeque_inv, flatfit, flatfat, panes, panes_inv, two_stacks, daba, daba_lite, van_herk, "
-            "accumulators, prefix_difference, finger_tree.",
+            "use slickdeque_inv, flatfit, flatfat, b_int, panes, panes_inv, two_stacks, two_stacks_lite, "
+            "daba, daba_lite, van_herk, accumulators, finger_tree.",
+        ),
+        (
+            "panes_inv",
+            "max",
+            "The kernel “panes_inv” cannot compute max, which is not invertible: "
+            "use slickdeque_noninv, flatfit, flatfat, b_int, panes, two_stacks, two_stacks_lite, daba, "
+            "daba_lite, van_herk, accumulators, sparse_table, finger_tree.",
+        ),
+        (
+            "slickdeque_inv",
+            "stddev",
+            "The kernel “slickdeque_inv” cannot compute stddev, which is not invertible: "
+            "use flatfit, flatfat, b_int, panes, two_stacks, two_stacks_lite, daba, daba_lite, van_herk, "
+            "accumulators, finger_tree.",
+        ),
+        (
+            "prefix_difference",
+            "sum",
+            "The kernel “prefix_difference” cannot compute sum, which is not exactly invertible: "
+            "use slickdeque_inv, flatfit, flatfat, b_int, panes, panes_inv, two_stacks, two_stacks_lite, "
+            "daba, daba_lite, van_herk, accumulators, finger_tree.",
+        ),
+        (
+            "sparse_table",
+            "sum",
+            "The kernel “sparse_table” cannot compute sum, which is not idempotent: "
+            "use slickdeque_inv, flatfit, flatfat, b_int, panes, panes_inv, two_stacks, two_stacks_lite, "
+            "daba, daba_lite, van_herk, accumulators, finger_tree.",
         ),
         (
             "abacus",
             "sum",
             "No kernel “abacus”: use one of slickdeque, slickdeque_inv, slickdeque_noninv, flatfit, flatfat, "
-            "panes, panes_inv, two_stacks, daba, daba_lite, van_herk, accumulators, sparse_table, "
-            "prefix_difference, finger_tree.",
+            "b_int, panes, panes_inv, two_stacks, two_stacks_lite, daba, daba_lite, van_herk, accumulators, "
+            "sparse_table, prefix_difference, finger_tree.",
         ),
     ],
 )
@@ -116,14 +144,13 @@ def test_kernel_names_are_unique() -> None:
 @pytest.mark.parametrize(
     ("kernel", "operations"),
     [
-        ("van_herk", 3 * 2),  # a pass for each range
-        ("accumulators", 8 + 2),  # starts that are open: of every second for 8 s, of every fourth for 8 s
+        # Of four, eight and eight slices: backwards, forwards and joined, from boundary to boundary.
+        ("van_herk", (3 + 2 + 3) / 4 + (7 + 6 + 7) / 8 + (7 + 3 + 1) / 8),
+        ("accumulators", 8 - 1),  # every start of the longest window that is open
+        ("b_int", 1 - 1 / 8 + 5 / 4 + (1 + 9 / 8) * 5 / 4),  # intervals made, and joined for the answers due
         ("sparse_table", 3 + 2.25),  # three levels of eight partials, and the answers
         ("prefix_difference", 1 + 2.25),
-        (
-            "finger_tree",
-            2 + 2 + 3 + 3 / 4,
-        ),  # logarithms of 4, 8 and, on every fourth edge, 8 partials
+        ("finger_tree", 8 - 32 / 8 + 2 + 1 + 1 / 4),  # mending, four partials, and the whole tree
     ],
 )
 def test_newer_kernels_work_on_answers_that_are_due(kernel: str, operations: float) -> None:
@@ -132,7 +159,8 @@ def test_newer_kernels_work_on_answers_that_are_due(kernel: str, operations: flo
 
 
 @pytest.mark.parametrize(
-    ("kernel", "operations"), [("panes_inv", 2), ("two_stacks", 3), ("daba", 5), ("daba_lite", 4)]
+    ("kernel", "operations"),
+    [("panes_inv", 2), ("two_stacks", 3), ("two_stacks_lite", 3), ("daba", 5), ("daba_lite", 4)],
 )
 def test_kernels_for_one_window_take_the_same_for_any_and_cannot_share(kernel: str, operations: int) -> None:
     chosen = [BY_NAME[kernel]]

@@ -33,7 +33,7 @@ rates = st.sampled_from([0.0, 0.5, 3.0, 40.0, 1000.0])
 
 
 def family_costs(windows: Iterable[Window], kernel: str | None, statistics: Statistics) -> FamilyCosts:
-    aggregate = "max" if kernel and BY_NAME[kernel].needs == "selective" else "sum"
+    aggregate = next(name for name in ("sum", "max", "count") if not kernel or BY_NAME[kernel].allows(name))
     return FamilyCosts(as_queries(windows, aggregate), statistics)
 
 

@@ -42,7 +42,7 @@ class Command(BaseCommand):
 def available(directory: Path) -> list[str]:
     """Names of all benchmarks: files and packages that can be run."""
     packages = {path.parent.name for path in directory.glob("*/__main__.py")}
-    files = {path.stem for path in directory.glob("*.py")} - {"__init__", "figures"}
+    files = {path.stem for path in directory.glob("*.py")} - {"__init__", "figures", "report"}
     return sorted(packages | files)
 
 

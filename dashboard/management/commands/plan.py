@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.printed import Outcome, comparison, plan_json, plan_text
 from dashboard.planning.spec_file import SpecQueries, read_queries
 from dashboard.platform.problems import Problem
@@ -123,7 +124,7 @@ def _spec(path: Path) -> SpecQueries:
 def _statistics(model: str, rate: str | None, kernel: str | None) -> Statistics:
     if kernel is not None and kernel not in ALIASES:
         kernel_named(kernel, ())
-    known = Statistics(model=model, kernel=kernel)
+    known = with_measured_kernels(Statistics(model=model, kernel=kernel))
     events = DEFAULT_RATES[model] if rate is None else rate
     return replace(known, rate=_number(float, events, "The rate must be a number of events per second"))
 

@@ -1,0 +1,13 @@
+"""Whether any of the truths is true. Trues are counted: a count can let them go again exactly."""
+
+import numpy as np
+
+from streaming.aggregates.base import Aggregate
+from streaming.aggregates.count import Count
+
+
+def _lower(values, trues):
+    return np.where(np.asarray(values) > 0, trues[0] > 0, None)[()]
+
+
+any_true = Aggregate("any", (Count(),), lambda value: ((1.0 if value else 0.0,),), _lower, takes="truths")

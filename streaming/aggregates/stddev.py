@@ -1,0 +1,16 @@
+"""Standard deviation: of a sample as SQL's `stddev`, and of a whole population. Shares variance's state."""
+
+import numpy as np
+
+from streaming.aggregates.base import Aggregate
+from streaming.aggregates.variance import Moments, as_moments, population_variance, sample_variance
+
+stddev = Aggregate(
+    "stddev", (Moments(),), as_moments, lambda values, state: np.sqrt(sample_variance(values, state))
+)
+stddev_population = Aggregate(
+    "stddev_population",
+    (Moments(),),
+    as_moments,
+    lambda values, state: np.sqrt(population_variance(values, state)),
+)

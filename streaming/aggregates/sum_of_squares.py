@@ -1,0 +1,11 @@
+"""Sum of the values' squares."""
+
+from streaming.aggregates.base import Aggregate, where_any
+from streaming.aggregates.sum import Sum
+
+sum_of_squares = Aggregate(
+    "sum_of_squares",
+    (Sum(),),
+    lambda value: ((value * value,),),
+    lambda values, state: where_any(values, state[0]),
+)

@@ -1,0 +1,34 @@
+"""The k greatest values, as often as they come."""
+
+from typing import NamedTuple
+
+from streaming.aggregates.base import Aggregate
+
+
+class TopK(NamedTuple):
+    """Values, the greatest first."""
+
+    name = "top_k"
+    dtype = object
+    identity = ()
+    commutative = True
+    inverse = "none"
+    selective = False
+    idempotent = False
+    running_identity = ()
+
+    k: int = 10
+
+    def combine(self, older, newer):
+        return tuple(sorted(older + newer, reverse=True)[: self.k])  # two sorted runs: sorting is one merge
+
+
+def top_k(k: int = 10) -> Aggregate:
+    if k < 1:
+        raise ValueError("top_k keeps at least one value.")
+    return Aggregate(
+        "top_k",
+        (TopK(k),),
+        lambda value: ((value,) if value == value else (),),
+        lambda values, items: items or None,
+    )

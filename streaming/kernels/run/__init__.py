@@ -1,0 +1,1 @@
+"""What runs a kernel: row operations compiled for a shard, or shown in Python, element by element."""

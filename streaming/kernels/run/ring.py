@@ -1,0 +1,101 @@
+"""A ring of slices: the partials of all groups of a shard, by slice number. Kernels are derived from it.
+
+New groups get columns, groups that have gone lose theirs; both are rare, so columns are added in bulk.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from streaming.aggregates.algebra import Algebra, State, identity_rows
+
+
+class SliceRing:
+    def __init__(self, algebra: Algebra, groups: int = 0, depth: int = 16, first: int = 0) -> None:
+        self.algebra = algebra
+        self.groups = groups
+        self.first = first  # the oldest slice that is kept
+        self.next = first
+        self.rows = identity_rows(algebra, depth, _roomy(groups))
+
+    @property
+    def depth(self) -> int:
+        return self.rows.shape[1]
+
+    def row(self, number: int) -> np.ndarray:
+        """The partials of a kept slice: (columns, groups)."""
+        return self.rows[:, number % self.depth, : self.groups]
+
+    def append(self, partials: np.ndarray) -> None:
+        """One more slice: (columns, groups), or several: (columns, slices, groups)."""
+        if partials.ndim == 2:
+            partials = partials[:, None, :]
+        count, groups = partials.shape[1:]
+        self.widen(groups)
+        self.deepen(self.next + count - self.first)
+        numbers = np.arange(self.next, self.next + count) % self.depth
+        self.rows[:, numbers, :groups] = partials
+        if groups < self.rows.shape[2]:
+            self.rows[:, numbers, groups:] = self._empty(count, self.rows.shape[2] - groups)
+        self.next += count
+
+    def fold(self, number: int, group: int, partial: State) -> None:
+        """Fold a late partial into the slice that it belongs to."""
+        at = number % self.depth
+        if self.algebra.dtype is object:
+            self.rows[0, at, group] = self.algebra.combine(self.rows[0, at, group], partial)
+        else:
+            self.rows[:, at, group] = self.algebra.combine(tuple(self.rows[:, at, group]), partial)
+
+    def evict_before(self, number: int) -> None:
+        self.first = max(self.first, min(number, self.next))
+
+    def widen(self, groups: int) -> None:
+        """Make room for more groups, which hold nothing in the slices so far."""
+        self.groups = max(self.groups, groups)
+        missing = self.groups - self.rows.shape[2]
+        if missing > 0:
+            more = self._empty(self.depth, _roomy(self.groups) - self.rows.shape[2])
+            self.rows = np.concatenate([self.rows, more], axis=2)
+
+    def keep(self, groups: np.ndarray) -> None:
+        """Keep these groups only, in this order."""
+        self.groups = len(groups)
+        kept = self._empty(self.depth, _roomy(self.groups))
+        kept[:, :, : self.groups] = self.rows[:, :, groups]
+        self.rows = kept
+
+    def deepen(self, slices: int) -> None:
+        """Make room for so many slices."""
+        if slices <= self.depth:
+            return
+        deeper = self._empty(max(slices, 2 * self.depth), self.rows.shape[2])
+        numbers = np.arange(self.first, self.next)
+        deeper[:, numbers % deeper.shape[1]] = self.rows[:, numbers % self.depth]
+        self.rows = deeper
+
+    def _empty(self, slices: int, groups: int) -> np.ndarray:
+        return identity_rows(self.algebra, slices, groups)
+
+
+class RingColumn:
+    """One group's slices, as a mapping."""
+
+    def __init__(self, ring: SliceRing, group: int) -> None:
+        self._ring = ring
+        self._group = group
+
+    def get(self, number: int, default: State) -> State:
+        ring = self._ring
+        if not ring.first <= number < ring.next:
+            return default
+        state = ring.rows[:, number % ring.depth, self._group]
+        return state[0] if ring.algebra.dtype is object else tuple(state)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._ring.first, self._ring.next))
+
+
+def _roomy(groups: int) -> int:
+    """A quarter more, in whole cache lines; one group stays one, for which there is faster code."""
+    return groups if groups <= 1 else -(-(groups + groups // 4) // 8) * 8
