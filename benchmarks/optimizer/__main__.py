@@ -10,7 +10,7 @@ from pathlib import Path
 from django.conf import settings
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Report, write
+from benchmarks.report import Report, write
 
 DOCUMENTS = (
     "edge_counting",
@@ -27,7 +27,7 @@ def main(quick: bool, progress: Callable[[str], None]) -> list[Figure]:
     figures: list[Figure] = []
     for name in DOCUMENTS:
         report = _run(name, quick, progress)
-        document = write(report, name, _directory(quick), quick=quick)
+        document = write(report, name, _directory(quick), benchmark="optimizer", quick=quick)
         progress(f"{name}: written to {document}")
         figures += report.figures
     return figures

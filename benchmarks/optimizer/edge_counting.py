@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Cell, Chart, Report, Table
 from benchmarks.optimizer.workloads import SECOND, Setting, as_queries, mixed_queries, windows_of
+from benchmarks.report import Cell, Chart, Report, Table
 from optimizer.cost import FamilyCosts, Statistics
 from optimizer.edges import EdgeCounter
 from optimizer.edges.bit_set import bit_set

@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Chart, Report, Table
 from benchmarks.optimizer.workloads import as_queries
+from benchmarks.report import Chart, Report, Table
 from optimizer.cost import Statistics
 from optimizer.durations import UNITS_MS
 from optimizer.factor_windows.costs import WindowCosts

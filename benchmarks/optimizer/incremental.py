@@ -8,8 +8,8 @@ from statistics import median
 import numpy as np
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Cell, Chart, Report, Table
 from benchmarks.optimizer.workloads import Setting, as_queries, windows_of
+from benchmarks.report import Cell, Chart, Report, Table
 from optimizer import Statistics, optimize
 from optimizer.incremental import adapt
 from optimizer.plan import Plan

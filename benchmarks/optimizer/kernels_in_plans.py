@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Chart, Report, Table
 from benchmarks.optimizer.workloads import Setting, as_queries, windows_of
+from benchmarks.report import Chart, Report, Table
 from optimizer.cost import FamilyCosts, Statistics
 from optimizer.group_costs import group_costs
 from optimizer.kernels import BY_NAME

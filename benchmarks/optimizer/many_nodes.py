@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Chart, Report, Table
 from benchmarks.optimizer.workloads import Setting, as_queries, windows_of
+from benchmarks.report import Chart, Report, Table
 from optimizer.cost import Statistics
 from optimizer.group_costs import group_costs
 from optimizer.strategies import STRATEGIES

@@ -19,7 +19,7 @@ from benchmarks.optimizer.hash_tables import (
     uniform_traffic,
     whole_buckets,
 )
-from benchmarks.optimizer.report import Cell, Chart, Report, Table
+from benchmarks.report import Cell, Chart, Report, Table
 from optimizer.phantoms.allocation import ALLOCATIONS
 from optimizer.phantoms.choosing import (
     ALGORITHMS,

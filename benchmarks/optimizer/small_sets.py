@@ -11,8 +11,8 @@ from random import Random
 from statistics import mean
 
 from benchmarks.figures import Figure
-from benchmarks.optimizer.report import Cell, Chart, Report, Table
 from benchmarks.optimizer.workloads import SECOND, Setting, as_queries, windows_of
+from benchmarks.report import Cell, Chart, Report, Table
 from optimizer.cost import Statistics, edges_of
 from optimizer.group_costs import group_costs
 from optimizer.strategies import STRATEGIES

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.figures import Figure
 from benchmarks.optimizer import __main__ as runner
-from benchmarks.optimizer.report import Chart, Report, Table, cell_text, write
+from benchmarks.report import Chart, Report, Table, cell_text, write
 
 REPORT = Report(
     "Edges, counted",
@@ -32,7 +32,7 @@ REPORT = Report(
 
 
 def test_a_document_holds_the_tables_figures_and_charts(tmp_path: Path) -> None:
-    text = write(REPORT, "edge_counting", tmp_path).read_text()
+    text = write(REPORT, "edge_counting", tmp_path, benchmark="optimizer").read_text()
     assert text.startswith("# Edges, counted\n\nF1 beats the bit set. It does so by far.\n")
     assert "| setting | ratio |\n| --- | ---: |\n| slides | 350 |\n| a\\|b | – |\n\nPublished: 350" in text
     assert "| F1 against bit set | 700 | × | 350 | yes |" in text
@@ -41,20 +41,25 @@ def test_a_document_holds_the_tables_figures_and_charts(tmp_path: Path) -> None:
 
 
 def test_a_document_names_no_machine_and_no_path(tmp_path: Path) -> None:
-    text = write(REPORT, "edge_counting", tmp_path).read_text()
+    text = write(REPORT, "edge_counting", tmp_path, benchmark="optimizer").read_text()
     assert platform.node() not in text
     assert str(tmp_path) not in text
     assert text.splitlines()[-1].startswith("Written by `./millrace bench optimizer` on ")
 
 
 def test_a_quick_document_says_so_at_the_top(tmp_path: Path) -> None:
-    assert write(REPORT, "e", tmp_path, quick=True).read_text().split("\n\n")[1].startswith("> A quick run")
-    assert "quick run" not in write(REPORT, "e", tmp_path).read_text()
+    assert (
+        write(REPORT, "e", tmp_path, benchmark="optimizer", quick=True)
+        .read_text()
+        .split("\n\n")[1]
+        .startswith("> A quick run")
+    )
+    assert "quick run" not in write(REPORT, "e", tmp_path, benchmark="optimizer").read_text()
 
 
 def test_the_index_has_a_line_for_each_document(tmp_path: Path) -> None:
-    write(REPORT, "b", tmp_path, quick=True)
-    write(Report("Another", "One sentence\nin two lines."), "a", tmp_path)
+    write(REPORT, "b", tmp_path, benchmark="optimizer", quick=True)
+    write(Report("Another", "One sentence\nin two lines."), "a", tmp_path, benchmark="optimizer")
     index = (tmp_path / "README.md").read_text()
     assert index.splitlines()[-2:] == [
         "- [Another](a.md): One sentence in two lines.",
@@ -63,8 +68,8 @@ def test_the_index_has_a_line_for_each_document(tmp_path: Path) -> None:
 
 
 def test_charts_that_are_no_more_go(tmp_path: Path) -> None:
-    write(REPORT, "e", tmp_path)
-    write(Report("Edges, counted", "None."), "e", tmp_path)
+    write(REPORT, "e", tmp_path, benchmark="optimizer")
+    write(Report("Edges, counted", "None."), "e", tmp_path, benchmark="optimizer")
     assert list((tmp_path / "images").iterdir()) == []
 
 
@@ -80,7 +85,7 @@ def test_charts_of_many_series_are_small_files_on_white(tmp_path: Path, kind: An
         kind=kind,
         errors={"strategy 1": [0.5] * 12},
     )
-    write(Report("t", "s.", charts=[chart]), "many", tmp_path)
+    write(Report("t", "s.", charts=[chart]), "many", tmp_path, benchmark="optimizer")
     image = (tmp_path / "images" / "many-many.png").read_bytes()
     width, height = struct.unpack(">II", image[16:24])
     assert (width, height) == (792, 440)
@@ -93,7 +98,7 @@ def test_rows_and_series_of_the_wrong_length_are_refused(tmp_path: Path) -> None
     with pytest.raises(ValueError, match="“F1” of the chart “t” has 1 values for 2 places"):
         Chart("t", "x", "y", [1, 2], {"F1": [1.0]})
     with pytest.raises(ValueError, match="A row has 1 cells for 2 headings"):
-        write(Report("t", "s.", [Table("t", ["a", "b"], [["x"]])]), "e", tmp_path)
+        write(Report("t", "s.", [Table("t", ["a", "b"], [["x"]])]), "e", tmp_path, benchmark="optimizer")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class Report:
     figures: Sequence[Figure] = field(default_factory=list)
 
 
-def write(report: Report, name: str, directory: Path, *, quick: bool = False) -> Path:
+def write(report: Report, name: str, directory: Path, *, benchmark: str, quick: bool = False) -> Path:
     """Write `NAME.md`, its charts under `images/`, and the index of all documents in the directory."""
     images = directory / "images"
     images.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def write(report: Report, name: str, directory: Path, *, quick: bool = False) ->
     for chart in report.charts:
         draw(chart, images / f"{name}-{chart.slug}.png")
     document = directory / f"{name}.md"
-    document.write_text(_document(report, name, quick))
+    document.write_text(_document(report, name, benchmark, quick))
     write_index(directory)
     return document
 
@@ -112,7 +112,7 @@ def write_index(directory: Path) -> None:
     (directory / "README.md").write_text(heading + "\n".join(lines) + "\n")
 
 
-def _document(report: Report, name: str, quick: bool) -> str:
+def _document(report: Report, name: str, benchmark: str, quick: bool) -> str:
     parts = [f"# {report.title}"]
     if quick:
         parts.append("> A quick run: fewer and smaller settings, to find mistakes with, not for the record.")
@@ -123,7 +123,7 @@ def _document(report: Report, name: str, quick: bool) -> str:
     parts += [
         f"## {chart.title}\n\n![{chart.title}](images/{name}-{chart.slug}.png)" for chart in report.charts
     ]
-    parts.append(f"Written by `./millrace bench optimizer` on {environment()}.")
+    parts.append(f"Written by `./millrace bench {benchmark}` on {environment()}.")
     return "\n\n".join(parts) + "\n"
 
 
