@@ -1,7 +1,7 @@
 """Panes (Inv): one running aggregate; what enters is added, what leaves is taken off.
 
 operator   invertible
-time       2 operations a slide, amortised and worst; one query only
+time       2 operations a slide, amortised and worst (n where a sum has to be made anew); one query only
 space      one row beside the slices
 published  Li, Maier, Tufte, Papadimos, Tucker: No Pane, No Gain. SIGMOD Record 34(1), 2005; later also as
            R-Int and Subtract-on-Evict

@@ -1,12 +1,13 @@
 """SlickDeque (Inv): a running aggregate for each query; what enters is added, what leaves is taken off.
 
 operator   invertible
-time       2 operations a slide and query, amortised and worst
+time       2 operations a slide and query, amortised and worst; n where a sum has to be made anew
 space      one row a query beside the slices
 published  Shein, Chrysanthis, Labrinidis: SlickDeque. EDBT 2018
 differs    each query keeps its own running aggregate, not each range, because windows of a shared tree span
            varying numbers of slices; running sums carry what rounding loses, and one that was broken by an
-           overflow, an infinity or a NaN is made anew from its slices (in print it poisons all later answers)
+           overflow, an infinity, a NaN or lost digits is made anew from its slices (in print it poisons all
+           later answers)
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from streaming.kernels.base import Traits, answer_one_by_one, made_anew
-from streaming.kernels.run.operations import enter_slice, leave_slice, renew, settle_row, slide
+from streaming.kernels.run.operations import enter_slice, leave_slice, renew, settle_row, slide, slide_row
 
 TRAITS = Traits("slickdeque_inv", "SlickDeque (Inv)", "invertible", running=True)
 
@@ -50,6 +51,10 @@ class SlickDequeInv(NamedTuple):
 
     def answer(self, sink, newest, low, query, out):
         first, last = self.low[query], self.newest[query]
+        self.low[query], self.newest[query] = low, newest
+        if last + 1 == newest and first + 1 == low and first >= self.kept[0]:  # the usual case
+            slide_row(sink, out, query, newest, first, low)
+            return
         if first < self.kept[0] or low > last + 1:  # it lagged behind: what should leave may be gone
             renew(sink, query, low, newest)
         else:
@@ -63,7 +68,6 @@ class SlickDequeInv(NamedTuple):
             while first < low:
                 leave_slice(sink, query, first)
                 first += 1
-        self.low[query], self.newest[query] = low, newest
         settle_row(sink, out, query, low, newest)
 
     def forget(self, oldest):

@@ -87,11 +87,14 @@ class Batched:
     def _fit(self, dues: np.ndarray) -> None:
         """Grow where a window holds more slices than its query was made for, or where groups have come."""
         before = list(self.spans)
-        for query in range(len(self.spans)):
-            of_query = dues[dues[:, 3] == query]
-            span = int((of_query[:, 0] - of_query[:, 1]).max()) + 1 if len(of_query) else 1
-            if span > self.spans[query]:
-                self.spans[query] = max(span, 2 * self.spans[query])
+        held = dues[:, 0] - dues[:, 1] + 1
+        if len(dues) and held.max() > min(self.spans):
+            spans = np.zeros(len(self.spans), np.int64)
+            np.maximum.at(spans, dues[:, 3], held)
+            self.spans = [
+                max(span, 2 * known) if span > known else known
+                for span, known in zip(spans.tolist(), self.spans, strict=True)
+            ]
         most = int(dues[:, 2].max()) if len(dues) else 1
         room = most * int(self._kernel.effort())
         if self.spans != before:

@@ -122,6 +122,11 @@ def slide(self, running, entering, leaving):
 
 
 @generic
+def slide_row(self, out, running, entering, leaving, first):
+    """Slide and settle in one pass; `entering` is the last slice of the window that starts at `first`"""
+
+
+@generic
 def renew(self, running, first, last):
     """store[running] = slices first to last, whatever it was"""
 

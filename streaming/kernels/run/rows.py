@@ -12,7 +12,7 @@ from numba.extending import overload
 
 from streaming.aggregates.algebra import Algebra, combine, enter, intact, leave, settle
 from streaming.compiled import compiled, jitable
-from streaming.kernels.run.operations import append, enter_slice, groups_of
+from streaming.kernels.run.operations import append, enter_slice, groups_of, settle_row
 
 U = np.uint64  # with signed indexes numba looks for negative ones, and LLVM does not vectorise
 
@@ -320,6 +320,21 @@ class Rows(NamedTuple):
         for i in range(groups):
             entered = enter(op, load_running(op, store, to + i), load(op, slices, new + i))
             save_running(op, store, to + i, leave(op, entered, load(op, slices, old + i)))
+
+    def slide_row(self, out, running, entering, leaving, first):
+        groups, op, store = groups_of(self), self.algebra, self.store
+        slices, answers = self.slices, self.answers
+        to, at = U(out) * groups, U(running) * groups
+        new, old = U(entering % slices.depth) * groups, U(leaving % slices.depth) * groups
+        broken = 0
+        for i in range(groups):
+            entered = enter(op, load_running(op, store, at + i), load(op, slices, new + i))
+            state = leave(op, entered, load(op, slices, old + i))
+            save_running(op, store, at + i, state)
+            broken += 0 if intact(op, state) else 1
+            save(op, answers, to + i, settle(op, state))
+        if broken > 0:
+            settle_row(self, out, running, first, entering)
 
     def renew(self, running, first, last):
         groups, op, store = groups_of(self), self.algebra, self.store

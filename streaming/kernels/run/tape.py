@@ -31,6 +31,7 @@ from streaming.kernels.run.operations import (
     scan,
     settle_row,
     slide,
+    slide_row,
     suffixes,
     sweep,
     take,
@@ -38,7 +39,7 @@ from streaming.kernels.run.operations import (
 
 TAKE, MOVE, CLEAR, APPEND, EXTEND, PREPEND, JOIN, ABSORB, APPEND_RUN, SUFFIXES, APPEND_EACH = range(11)
 ANSWER_NONE, ANSWER_ROW, ANSWER_ROWS, ANSWER_SLICE, ANSWER_JOIN, SCAN = range(11, 17)
-ENTER_SLICE, LEAVE_SLICE, SLIDE, SETTLE_ROW, DIFFERENCE, RENEW, SWEEP = range(17, 24)
+ENTER_SLICE, LEAVE_SLICE, SLIDE, SETTLE_ROW, DIFFERENCE, RENEW, SWEEP, SLIDE_ROW = range(17, 25)
 
 FIELDS = 5  # the operation and up to four operands
 
@@ -113,6 +114,10 @@ class Tape(NamedTuple):
 
     def slide(self, running, entering, leaving):
         _record(self, 2, SLIDE, running, entering, leaving, 0)
+
+    def slide_row(self, out, running, entering, leaving, first):
+        # The window starts behind the slice that leaves, so four operands are enough.
+        _record(self, 2, SLIDE_ROW, out, running, entering, leaving)
 
     def renew(self, running, first, last):
         _record(self, last - first + 1, RENEW, running, first, last, 0)
@@ -193,6 +198,8 @@ def play_running(tape, rows):
             leave_slice(rows, a, b)
         elif code == SLIDE:
             slide(rows, a, b, c)
+        elif code == SLIDE_ROW:
+            slide_row(rows, a, b, c, d, d + 1)
         elif code == RENEW:
             renew(rows, a, b, c)
         elif code == SETTLE_ROW:

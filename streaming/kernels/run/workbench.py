@@ -107,6 +107,10 @@ class Workbench:
         self.enter_slice(running, entering)
         self.leave_slice(running, leaving)
 
+    def slide_row(self, out: int, running: int, entering: int, leaving: int, first: int) -> None:
+        self.slide(running, entering, leaving)
+        self.settle_row(out, running, first, entering)
+
     def renew(self, running: int, first: int, last: int) -> None:
         self._keep(running, self.algebra.running_identity)
         for number in range(first, last + 1):
