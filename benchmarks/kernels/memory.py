@@ -35,8 +35,7 @@ LEAST_COMPARED = 1024  # a small window's memory is all constants
 SHOWN = (1, 1024, 1280, 1536, 2**18, 2**20)  # in the table
 RESIDENT_WINDOWS = (2**18, 3 * 2**18, 2**20)
 RESIDENT_WINDOWS_IN_A_HURRY = (3 * 2**16,)
-RESIDENT_KERNELS = (
-    "panes",
+RESIDENT_KERNELS = (  # Panes would take hours for such windows, and keeps what SlickDeque (Inv) keeps
     "flatfat",
     "flatfit",
     "two_stacks",

@@ -168,8 +168,8 @@ def _dense(quick: bool, progress: Callable[[str], None]) -> Section:
         ]
     headings = ["ranges", "accumulators, ns an answer", "and copied out", "FlatFIT", "SlickDeque (Non-Inv)"]
     note = (
-        "Accumulators are the answers as they stand, one after the other in memory; FlatFIT and SlickDeque have "
-        "to write theirs. Copied out: the same with a second write of every answer."
+        "Accumulators are the answers as they stand, one after the other in memory; FlatFIT and SlickDeque "
+        "have to write theirs. Copied out: the same with a second write of every answer."
     )
     table = Table("Every range at once, max", [*headings, "over FlatFIT", "over SlickDeque"], rows, note)
     return Section([], [table], [], figures)
