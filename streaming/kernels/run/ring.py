@@ -15,6 +15,7 @@ class SliceRing:
         self.algebra = algebra
         self.groups = groups
         self.first = first  # the oldest slice that is kept
+        self.intact = first  # rows of evicted slices stay until others take their place
         self.next = first
         self.rows = identity_rows(algebra, depth, _roomy(groups))
 
@@ -32,12 +33,14 @@ class SliceRing:
             partials = partials[:, None, :]
         count, groups = partials.shape[1:]
         self.widen(groups)
-        self.deepen(self.next + count - self.first)
+        kept = self.next + count - self.first
+        self.deepen(kept + kept // 4)  # a quarter of them stay for a while after they were evicted
         numbers = np.arange(self.next, self.next + count) % self.depth
         self.rows[:, numbers, :groups] = partials
         if groups < self.rows.shape[2]:
             self.rows[:, numbers, groups:] = self._empty(count, self.rows.shape[2] - groups)
         self.next += count
+        self.intact = max(self.intact, self.next - self.depth)
 
     def fold(self, number: int, group: int, partial: State) -> None:
         """Fold a late partial into the slice that it belongs to."""
@@ -70,7 +73,7 @@ class SliceRing:
         if slices <= self.depth:
             return
         deeper = self._empty(max(slices, 2 * self.depth), self.rows.shape[2])
-        numbers = np.arange(self.first, self.next)
+        numbers = np.arange(self.intact, self.next)
         deeper[:, numbers % deeper.shape[1]] = self.rows[:, numbers % self.depth]
         self.rows = deeper
 
