@@ -93,8 +93,4 @@ def family_of(name: str) -> Family:
     return FAMILIES[name]
 
 
-def aggregate_of(name: str, field: str | None) -> Aggregate:
-    return AGGREGATES[name]
-
-
-__all__ = ["AGGREGATES", "ALGEBRA_OF", "IDENTITY", "Aggregate", "Family", "aggregate_of", "family_of"]
+__all__ = ["AGGREGATES", "ALGEBRA_OF", "IDENTITY", "Aggregate", "Family", "family_of"]

@@ -27,11 +27,6 @@ def move(self, target, row):
 
 
 @generic
-def clear(self, target):
-    """store[target] = identity"""
-
-
-@generic
 def append(self, target, number):
     """store[target] = store[target] ⊕ slice"""
 
@@ -89,11 +84,6 @@ def answer_row(self, out, row):
 @generic
 def answer_rows(self, out, row, count):
     """answers[out + i] = store[row + i], for every i below count"""
-
-
-@generic
-def answer_slice(self, out, number):
-    """answers[out] = slice"""
 
 
 @generic

@@ -174,12 +174,6 @@ class Rows(NamedTuple):
         for i in range(groups):
             save(op, store, to + i, load(op, store, at + i))
 
-    def clear(self, target):
-        groups, op, store = groups_of(self), self.algebra, self.store
-        to = U(target) * groups
-        for i in range(groups):
-            save(op, store, to + i, self.empty)
-
     def append(self, target, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
         to, at = U(target) * groups, U(number % slices.depth) * groups
@@ -275,12 +269,6 @@ class Rows(NamedTuple):
         to, at = U(out) * groups, U(row) * groups
         for i in range(U(count) * groups):
             save(op, answers, to + i, load(op, store, at + i))
-
-    def answer_slice(self, out, number):
-        groups, op, slices, answers = groups_of(self), self.algebra, self.slices, self.answers
-        to, at = U(out) * groups, U(number % slices.depth) * groups
-        for i in range(groups):
-            save(op, answers, to + i, load(op, slices, at + i))
 
     def answer_join(self, out, older, newer):
         groups, op, store, answers = groups_of(self), self.algebra, self.store, self.answers

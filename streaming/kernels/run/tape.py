@@ -15,11 +15,9 @@ from streaming.kernels.run.operations import (
     answer_none,
     answer_row,
     answer_rows,
-    answer_slice,
     append,
     append_each,
     append_run,
-    clear,
     difference,
     enter_slice,
     extend,
@@ -37,9 +35,9 @@ from streaming.kernels.run.operations import (
     take,
 )
 
-TAKE, MOVE, CLEAR, APPEND, EXTEND, PREPEND, JOIN, ABSORB, APPEND_RUN, SUFFIXES, APPEND_EACH = range(11)
-ANSWER_NONE, ANSWER_ROW, ANSWER_ROWS, ANSWER_SLICE, ANSWER_JOIN, SCAN = range(11, 17)
-ENTER_SLICE, LEAVE_SLICE, SLIDE, SETTLE_ROW, DIFFERENCE, RENEW, SWEEP, SLIDE_ROW = range(17, 25)
+TAKE, MOVE, APPEND, EXTEND, PREPEND, JOIN, ABSORB, APPEND_RUN, SUFFIXES, APPEND_EACH, SWEEP = range(11)
+ANSWER_NONE, ANSWER_ROW, ANSWER_ROWS, ANSWER_JOIN, SCAN = range(11, 16)
+ENTER_SLICE, LEAVE_SLICE, SLIDE, SLIDE_ROW, SETTLE_ROW, DIFFERENCE, RENEW = range(16, 23)
 
 FIELDS = 5  # the operation and up to four operands
 
@@ -56,9 +54,6 @@ class Tape(NamedTuple):
 
     def move(self, target, row):
         _record(self, 0, MOVE, target, row, 0, 0)
-
-    def clear(self, target):
-        _record(self, 0, CLEAR, target, 0, 0, 0)
 
     def append(self, target, number):
         _record(self, 1, APPEND, target, number, 0, 0)
@@ -96,9 +91,6 @@ class Tape(NamedTuple):
 
     def answer_rows(self, out, row, count):
         _record(self, 0, ANSWER_ROWS, out, row, count, 0)
-
-    def answer_slice(self, out, number):
-        _record(self, 0, ANSWER_SLICE, out, number, 0, 0)
 
     def answer_join(self, out, older, newer):
         _record(self, 1, ANSWER_JOIN, out, older, newer, 0)
@@ -151,8 +143,6 @@ def play(tape, rows):
             take(rows, a, b)
         elif code == MOVE:
             move(rows, a, b)
-        elif code == CLEAR:
-            clear(rows, a)
         elif code == APPEND:
             append(rows, a, b)
         elif code == EXTEND:
@@ -177,8 +167,6 @@ def play(tape, rows):
             answer_row(rows, a, b)
         elif code == ANSWER_ROWS:
             answer_rows(rows, a, b, c)
-        elif code == ANSWER_SLICE:
-            answer_slice(rows, a, b)
         elif code == ANSWER_JOIN:
             answer_join(rows, a, b, c)
         elif code == SCAN:

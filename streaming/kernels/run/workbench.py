@@ -39,9 +39,6 @@ class Workbench:
     def move(self, target: int, row: int) -> None:
         self._keep(target, self.store[row])
 
-    def clear(self, target: int) -> None:
-        self._keep(target, self.algebra.identity)
-
     def append(self, target: int, number: int) -> None:
         self._keep(target, self._combined(self.store[target], self.slice(number)))
 
@@ -84,9 +81,6 @@ class Workbench:
     def answer_rows(self, out: int, row: int, count: int) -> None:
         for i in range(count):
             self.answer_row(out + i, row + i)
-
-    def answer_slice(self, out: int, number: int) -> None:
-        self.answers[out] = self.slice(number)
 
     def answer_join(self, out: int, older: int, newer: int) -> None:
         self.answers[out] = self._combined(self.store[older], self.store[newer])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.aggregates import AGGREGATES, aggregate_of, family_of
+from streaming.aggregates import AGGREGATES, family_of
 from streaming.aggregates.bounded import Bounded
 from streaming.aggregates.collect import collect
 from streaming.aggregates.collect_distinct import collect_distinct
@@ -178,7 +178,6 @@ def test_families_of_the_engine():
     ]
     with pytest.raises(KeyError):
         family_of("variance")
-    assert aggregate_of("count", "price") is AGGREGATES["count"]
 
 
 def test_approximate_ones_say_so():
