@@ -3,7 +3,7 @@
 from kernel_drawings.film import Across
 from kernel_drawings.ink import CELL, FAINT, FILLS, INK, TALL, Sheet
 from kernel_drawings.watching import Step
-from streaming.kernels.daba import A, B, E, F, L, R
+from streaming.kernels.daba import ORIGIN, A, B, E, F, L, R, place
 
 LISTS = ((F, L, "blue"), (L, R, "violet"), (R, A, "pink"), (A, B, "teal"), (B, E, "green"))
 FRONT, LEFT, RIGHT, ACCUMULATED, BACK = LISTS
@@ -31,13 +31,13 @@ def _draw_arc(sheet: Sheet, start: float, end: float, y: float, is_new: bool) ->
 
 
 def daba_body(sheet: Sheet, x: Across, y: float, step: Step) -> None:
-    _draw_letters(sheet, x, y, step.kernel.at.tolist())
+    _draw_letters(sheet, x, y, step.kernel.at[:ORIGIN].tolist())
     for one in LISTS:
         _draw_list(sheet, x, y + 17, step, one)
 
 
 def daba_lite_body(sheet: Sheet, x: Across, y: float, step: Step) -> None:
-    at, size = step.kernel.at.tolist(), step.kernel.size
+    at, size = step.kernel.at[:ORIGIN].tolist(), step.kernel.size
     _draw_letters(sheet, x, y, at)
     for one in (FRONT, LEFT, ACCUMULATED):
         _draw_list(sheet, x, y + 17, step, one)
@@ -54,17 +54,17 @@ def daba_lite_body(sheet: Sheet, x: Across, y: float, step: Step) -> None:
 
 def _draw_letters(sheet: Sheet, x: Across, y: float, at: list[int]) -> None:
     """The six pointers over the places where their lists begin."""
-    for place in sorted(set(at)):
-        letters = "".join(letter for letter, here in zip("FLRABE", at, strict=True) if here == place)
-        sheet.text(x(place), y + 9, letters, 12, fill=INK, bold=True)
-        sheet.line(x(place), y + 13, x(place), y + 18 + TALL, stroke=FAINT)
+    for number in sorted(set(at)):
+        letters = "".join(letter for letter, here in zip("FLRABE", at, strict=True) if here == number)
+        sheet.text(x(number), y + 9, letters, 12, fill=INK, bold=True)
+        sheet.line(x(number), y + 13, x(number), y + 18 + TALL, stroke=FAINT)
 
 
 def _draw_list(sheet: Sheet, x: Across, y: float, step: Step, one: tuple[int, int, str]) -> None:
     """A list where every slice has a row."""
     begin, end, colour = one
     for number in range(int(step.kernel.at[begin]), int(step.kernel.at[end])):
-        row = number % step.kernel.size
+        row = place(step.kernel, number)
         sheet.cell(x(number), y, step.store[row], step.kind(row), row in step.reads)
         sheet.band(x(number) + 3, y + TALL + 3, CELL - 6, colour)
 

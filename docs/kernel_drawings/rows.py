@@ -39,7 +39,7 @@ def stacks_lite_body(sheet: Sheet, x: Across, y: float, step: Step) -> None:
 def van_herk_body(sheet: Sheet, x: Across, y: float, step: Step) -> None:
     for query, size in enumerate(step.kernel.size.tolist()):
         low, at = step.number - size + 1, y + 40 * query
-        place = (low, int(step.kernel.boundary[query]), int(step.kernel.base[query]), size)
+        place = (low, int(step.kernel.reach[query]) + 1, int(step.kernel.base[query]), size)
         _draw_scan(sheet, x, at, step, place)
         sheet.text(x(step.number + 1) + 6, at + 18, f"over {size}", 12, "start", MUTED)
 

@@ -26,6 +26,7 @@ class Traits:
     many: bool = True  # answers several windows from one structure
     running: bool = False  # its store holds running states
     rewinds: bool = False  # a query may go back to an earlier low
+    apart: bool = False  # queries share nothing, and slices are taken in with answers: see drive_apart
 
 
 class Kernel(Protocol):
@@ -37,6 +38,10 @@ class Kernel(Protocol):
 
         `prefilled`: windows are full of slices that hold nothing, as the papers start.
         """
+
+    @classmethod
+    def for_rows(cls, spans: Sequence[int], first: int, commutative: bool) -> Self:
+        """The same, arranged for rows of many groups: only kernels that make a difference have this."""
 
     def rows(self) -> int:
         """How many rows its store has."""
@@ -120,3 +125,20 @@ def drive(kernel, sink, first, count, dues, progress):
             progress[0] += 1
         else:
             return True
+
+
+@compiled
+def drive_apart(kernel, sink, first, count, dues, progress):
+    """The same for kernels whose queries share nothing and take slices in with answers: dues by query."""
+    while progress[1] < len(dues):
+        due = dues[progress[1]]
+        if room(sink) < effort(kernel) * due[2]:
+            return False
+        if due[1] > due[0]:
+            answer_none(sink, due[4])
+        elif due[2] == 1:
+            answer(kernel, sink, due[0], due[1], due[3], due[4])
+        else:
+            answer_every(kernel, sink, due[0], due[1], due[2], due[3], due[4])
+        progress[1] += 1
+    return True

@@ -19,20 +19,21 @@ from streaming.kernels.run.operations import absorb, answer_join, answer_row, ex
 
 TRAITS = Traits("daba", "DABA", many=False)
 
-F, L, R, A, B, E = range(6)  # where the lists begin: front, left, right, accumulator, back, and the end
+# Where the lists begin: front, left, right, accumulator, back, and the end; and the ring's first slice.
+F, L, R, A, B, E, ORIGIN = range(7)
 
 
 class Daba(NamedTuple):
     """Rows hold: F..L aggregates up to B · L..R up to R · R..A from R on · A..B up to B · B..E from B on."""
 
     traits = TRAITS
-    at: np.ndarray  # F ≤ L ≤ R ≤ A ≤ B ≤ E
+    at: np.ndarray  # F ≤ L ≤ R ≤ A ≤ B ≤ E, and ORIGIN
     span: int
     size: int
 
     @classmethod
     def new(cls, spans: Sequence[int], first: int, commutative: bool, prefilled: bool = False) -> Self:
-        return cls(np.full(6, first, np.int64), spans[0], spans[0] + 2)
+        return cls(np.full(7, first, np.int64), spans[0], spans[0] + 2)
 
     def rows(self) -> int:
         return self.size
@@ -41,40 +42,49 @@ class Daba(NamedTuple):
         return 6 * self.size  # a window that leaps evicts many at once
 
     def push(self, sink, number):
-        at, size = self.at, self.size
+        at = self.at
         _evict_before(self, sink, number - self.span + 1)
         if at[B] == at[E]:
-            take(sink, number % size, number)
+            take(sink, place(self, number), number)
         else:
-            extend(sink, number % size, (number - 1) % size, number)
+            extend(sink, place(self, number), place(self, number - 1), number)
         at[E] = number + 1
         _fix_up(self, sink)
 
     def answer(self, sink, newest, low, query, out):
-        at, size = self.at, self.size
+        at = self.at
         _evict_before(self, sink, low)
         if at[F] == at[B]:
-            answer_row(sink, out, (at[E] - 1) % size)
+            answer_row(sink, out, place(self, at[E] - 1))
         elif at[B] == at[E]:
-            answer_row(sink, out, at[F] % size)
+            answer_row(sink, out, place(self, at[F]))
         else:
-            answer_join(sink, out, at[F] % size, (at[E] - 1) % size)
+            answer_join(sink, out, place(self, at[F]), place(self, at[E] - 1))
 
     answer_every = answer_one_by_one
     amend = made_anew
 
 
 @jitable
+def place(daba, number):
+    """The row of a slice, without a division: it is at most one round after the ring's beginning."""
+    row = number - daba.at[ORIGIN]
+    return row - daba.size if row >= daba.size else row
+
+
+@jitable
 def _evict_before(daba, sink, low):
     while daba.at[F] < min(low, daba.at[E]):
         daba.at[F] += 1
+        if daba.at[F] == daba.at[ORIGIN] + daba.size:
+            daba.at[ORIGIN] = daba.at[F]
         _fix_up(daba, sink)
 
 
 @jitable
 def _fix_up(daba, sink):
     """One step of the flip that is under way."""
-    at, size = daba.at, daba.size
+    at = daba.at
     if at[F] == at[B]:  # one slice at most is left: all of it is front
         at[L] = at[R] = at[A] = at[B] = at[E]
         return
@@ -88,15 +98,15 @@ def _fix_up(daba, sink):
         at[L] += 1
         return
     # shrink: a left entry comes to reach up to B, and the accumulator takes one of the right
-    left = at[L] % size
+    left = place(daba, at[L])
     if at[R] < at[A]:
-        absorb(sink, left, (at[A] - 1) % size)
+        absorb(sink, left, place(daba, at[A] - 1))
     if at[A] < at[B]:
-        absorb(sink, left, at[A] % size)
+        absorb(sink, left, place(daba, at[A]))
     at[L] += 1
     newer = at[A]
     if newer == at[B]:
-        take(sink, (newer - 1) % size, newer - 1)
+        take(sink, place(daba, newer - 1), newer - 1)
     else:
-        prepend(sink, (newer - 1) % size, newer - 1, newer % size)
+        prepend(sink, place(daba, newer - 1), newer - 1, place(daba, newer))
     at[A] -= 1

@@ -15,7 +15,7 @@ import numpy as np
 
 from streaming.compiled import jitable
 from streaming.kernels.base import Traits, answer_one_by_one, made_anew
-from streaming.kernels.daba import A, B, E, F, L, R
+from streaming.kernels.daba import ORIGIN, A, B, E, F, L, R, place
 from streaming.kernels.run.operations import absorb, answer_join, answer_row, append, move, prepend, take
 
 TRAITS = Traits("daba_lite", "DABA Lite", many=False)
@@ -25,13 +25,13 @@ class DabaLite(NamedTuple):
     """Rows hold: F..L aggregates up to B · L..R up to R · A..B up to B; then one of R..B and one of B..E."""
 
     traits = TRAITS
-    at: np.ndarray  # F ≤ L ≤ R ≤ A ≤ B ≤ E
+    at: np.ndarray  # F ≤ L ≤ R ≤ A ≤ B ≤ E, and ORIGIN
     span: int
     size: int
 
     @classmethod
     def new(cls, spans: Sequence[int], first: int, commutative: bool, prefilled: bool = False) -> Self:
-        return cls(np.full(6, first, np.int64), spans[0], spans[0] + 2)
+        return cls(np.full(7, first, np.int64), spans[0], spans[0] + 2)
 
     def rows(self) -> int:
         return self.size + 2
@@ -50,14 +50,14 @@ class DabaLite(NamedTuple):
         _fix_up(self, sink)
 
     def answer(self, sink, newest, low, query, out):
-        at, size, back = self.at, self.size, self.size + 1
+        at, back = self.at, self.size + 1
         _evict_before(self, sink, low)
         if at[F] == at[B]:
             answer_row(sink, out, back)
         elif at[B] == at[E]:
-            answer_row(sink, out, at[F] % size)
+            answer_row(sink, out, place(self, at[F]))
         else:
-            answer_join(sink, out, at[F] % size, back)
+            answer_join(sink, out, place(self, at[F]), back)
 
     answer_every = answer_one_by_one
     amend = made_anew
@@ -67,6 +67,8 @@ class DabaLite(NamedTuple):
 def _evict_before(daba, sink, low):
     while daba.at[F] < min(low, daba.at[E]):
         daba.at[F] += 1
+        if daba.at[F] == daba.at[ORIGIN] + daba.size:
+            daba.at[ORIGIN] = daba.at[F]
         _fix_up(daba, sink)
 
 
@@ -77,7 +79,7 @@ def _fix_up(daba, sink):
     right, back = size, size + 1
     if at[F] == at[B]:  # one slice at most is left: all of it is front
         if at[E] > at[F]:
-            take(sink, at[F] % size, at[F])
+            take(sink, place(daba, at[F]), at[F])
         at[L] = at[R] = at[A] = at[B] = at[E]
         return
     if at[L] == at[B]:  # flip
@@ -90,11 +92,11 @@ def _fix_up(daba, sink):
         at[R] += 1
         at[L] += 1
         return
-    absorb(sink, at[L] % size, right)  # shrink
+    absorb(sink, place(daba, at[L]), right)  # shrink
     at[L] += 1
     newer = at[A]
     if newer == at[B]:
-        take(sink, (newer - 1) % size, newer - 1)
+        take(sink, place(daba, newer - 1), newer - 1)
     else:
-        prepend(sink, (newer - 1) % size, newer - 1, newer % size)
+        prepend(sink, place(daba, newer - 1), newer - 1, place(daba, newer))
     at[A] -= 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from streaming.aggregates.algebra import identity_rows, running_rows
 from streaming.compiled import compiled
-from streaming.kernels.base import amend, drive
+from streaming.kernels.base import amend, drive, drive_apart
 from streaming.kernels.run.ring import RingColumn, SliceRing
 from streaming.kernels.run.rows import rows_of
 from streaming.kernels.run.tape import Tape, new_tape, play, play_running
@@ -56,7 +56,10 @@ class Batched:
         dues[:, 1] = np.maximum(dues[:, 1], self._first)  # slices before the first hold nothing
         if hasattr(self._kernel, "forget"):
             self._kernel.forget(self.ring.intact)
+        if self._kernel.traits.apart and len(self.spans) > 1:
+            dues = dues[np.argsort(dues[:, 3], kind="stable")]
         self._drive(self._next, count, dues, answers)
+        self._play(answers)
         self._next += count
         return answers[:, :, : self.ring.groups]
 
@@ -79,10 +82,12 @@ class Batched:
         """Make everything anew from the slices that are kept."""
         ring = self.ring
         self._first = max(ring.first, self._next - max(self.spans))
-        self._kernel = self._kind.new(self.spans, self._first, ring.algebra.commutative)
+        make = getattr(self._kind, "for_rows", self._kind.new)
+        self._kernel = make(self.spans, self._first, ring.algebra.commutative)
         self._tape = new_tape(max(LEAST_TAPE, 2 * int(self._kernel.effort())))
         self._store = self._empty(self._kernel.rows())
         self._drive(self._first, self._next - self._first, NONE_DUE, self._room_for(0))
+        self._play(self._room_for(0))
 
     def _fit(self, dues: np.ndarray) -> None:
         """Grow where a window holds more slices than its query was made for, or where groups have come."""
@@ -107,16 +112,16 @@ class Batched:
             self._store = np.concatenate([self._store, more], axis=2)
 
     def _drive(self, first: int, count: int, dues: np.ndarray, answers: np.ndarray) -> None:
+        """Record what is to be done; where the tape is full, do it."""
         progress = np.zeros(2, np.int64)
-        before = self._tape.used[1]
-        done = False
-        while not done:
-            done = drive(self._kernel, self._tape, first, count, dues, progress)
+        driver = drive_apart if self._kernel.traits.apart else drive
+        while not driver(self._kernel, self._tape, first, count, dues, progress):
             self._play(answers)
-        self.operations += int(self._tape.used[1] - before)
 
     def _play(self, answers: np.ndarray) -> None:
         algebra = self.ring.algebra
+        self.operations += int(self._tape.used[1])
+        self._tape.used[1] = 0
         if algebra.dtype is object:
             _play_objects(self._tape, self.ring, self._store, answers)
             return

@@ -10,6 +10,8 @@ or a workbench that shows what happens, with any Python value as a partial (work
 
 from streaming.compiled import generic
 
+CHUNK = 4  # slices that share one row, where a kernel saves rows so: a pass has registers for about so many
+
 
 @generic
 def groups_of(self):
@@ -62,6 +64,16 @@ def suffixes(self, base, size, first, last):
 
 
 @generic
+def chunk_totals(self, base, size, first, last):
+    """store[base + i % size] = the slices of chunk i, for i from first to last"""
+
+
+@generic
+def chunk_suffixes(self, base, totals, size, first, last):
+    """store[base + i % size] = chunks i to last, for i from last to first; each is a row from totals on"""
+
+
+@generic
 def append_each(self, target, count, number):
     """store[target + i] ⊕= slice, for every i below count"""
 
@@ -92,8 +104,13 @@ def answer_join(self, out, older, newer):
 
 
 @generic
-def scan(self, out, older, running, number):
-    """store[running] ⊕= slice; answers[out] = store[older] ⊕ store[running]"""
+def glide(self, out, low, until, older, running, first, last):
+    """store[running] ⊕= slices first to last; answers[out] = (slices low…until−1 ⊕ store[older]) ⊕ that"""
+
+
+@generic
+def glide_four(self, out, stride, until, older, running, first, total):
+    """Four glides in one pass, the last with low = until; each takes one slice, and store[total] all four"""
 
 
 @generic

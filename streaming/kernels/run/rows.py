@@ -12,7 +12,15 @@ from numba.extending import overload
 
 from streaming.aggregates.algebra import Algebra, combine, enter, intact, leave, settle
 from streaming.compiled import compiled, jitable
-from streaming.kernels.run.operations import append, enter_slice, groups_of, settle_row
+from streaming.kernels.run.operations import (
+    CHUNK,
+    answer_join,
+    append,
+    enter_slice,
+    groups_of,
+    move,
+    settle_row,
+)
 
 U = np.uint64  # with signed indexes numba looks for negative ones, and LLVM does not vectorise
 
@@ -145,6 +153,12 @@ def _compiled_save_running(self, rows, at, state):
     return _SAVES[len(self.instance_class.running_identity)]
 
 
+@jitable
+def _place(slices, number):
+    """Where a slice is in the ring; divides, which is dear with a single group, only once it went round."""
+    return U(number) if 0 <= number < slices.depth else U(number % slices.depth)
+
+
 class Rows(NamedTuple):
     """Operations on rows of many groups."""
 
@@ -164,7 +178,7 @@ class Rows(NamedTuple):
 
     def take(self, target, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(target) * groups, U(number % slices.depth) * groups
+        to, at = U(target) * groups, _place(slices, number) * groups
         for i in range(groups):
             save(op, store, to + i, load(op, slices, at + i))
 
@@ -176,19 +190,19 @@ class Rows(NamedTuple):
 
     def append(self, target, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(target) * groups, U(number % slices.depth) * groups
+        to, at = U(target) * groups, _place(slices, number) * groups
         for i in range(groups):
             save(op, store, to + i, combine(op, load(op, store, to + i), load(op, slices, at + i)))
 
     def extend(self, target, row, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, one, at = U(target) * groups, U(row) * groups, U(number % slices.depth) * groups
+        to, one, at = U(target) * groups, U(row) * groups, _place(slices, number) * groups
         for i in range(groups):
             save(op, store, to + i, combine(op, load(op, store, one + i), load(op, slices, at + i)))
 
     def prepend(self, target, number, row):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at, one = U(target) * groups, U(number % slices.depth) * groups, U(row) * groups
+        to, at, one = U(target) * groups, _place(slices, number) * groups, U(row) * groups
         for i in range(groups):
             save(op, store, to + i, combine(op, load(op, slices, at + i), load(op, store, one + i)))
 
@@ -210,19 +224,38 @@ class Rows(NamedTuple):
 
     def suffixes(self, base, size, first, last):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(base + last % size) * groups, U(last % slices.depth) * groups
+        to, at = U(base + last % size) * groups, _place(slices, last) * groups
         for i in range(groups):
             save(op, store, to + i, load(op, slices, at + i))
         for back in range(last - first):
             number = last - 1 - back
             newer = to
-            to, at = U(base + number % size) * groups, U(number % slices.depth) * groups
+            to, at = U(base + number % size) * groups, _place(slices, number) * groups
             for i in range(groups):
                 save(op, store, to + i, combine(op, load(op, slices, at + i), load(op, store, newer + i)))
 
+    def chunk_totals(self, base, size, first, last):
+        groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
+        for chunk in range(first, last + 1):
+            to = U(base + chunk % size) * groups
+            one, two, three, four = _four_rows(self, chunk * CHUNK)
+            for i in range(groups):
+                older = combine(op, load(op, slices, one + i), load(op, slices, two + i))
+                newer = combine(op, load(op, slices, three + i), load(op, slices, four + i))
+                save(op, store, to + i, combine(op, older, newer))
+
+    def chunk_suffixes(self, base, totals, size, first, last):
+        groups, op, store = groups_of(self), self.algebra, self.store
+        move(self, base + last % size, totals + last % size)
+        for older in range(last - 1, first - 1, -1):
+            to, newer = U(base + older % size) * groups, U(base + (older + 1) % size) * groups
+            at = U(totals + older % size) * groups
+            for i in range(groups):
+                save(op, store, to + i, combine(op, load(op, store, at + i), load(op, store, newer + i)))
+
     def append_each(self, target, count, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(target) * groups, U(number % slices.depth) * groups
+        to, at = U(target) * groups, _place(slices, number) * groups
         if groups == U(1):  # along the rows instead: they are contiguous too
             partial = load(op, slices, at)
             for i in range(U(count)):
@@ -236,7 +269,7 @@ class Rows(NamedTuple):
     def sweep(self, out, target, count, number):
         groups, op, store = groups_of(self), self.algebra, self.store
         slices, answers = self.slices, self.answers
-        to, at, own = U(out) * groups, U(number % slices.depth) * groups, U(target) * groups
+        to, at, own = U(out) * groups, _place(slices, number) * groups, U(target) * groups
         if groups == U(1):
             partial = load(op, slices, at)
             for i in range(U(count)):
@@ -276,19 +309,49 @@ class Rows(NamedTuple):
         for i in range(groups):
             save(op, answers, to + i, combine(op, load(op, store, one + i), load(op, store, other + i)))
 
-    def scan(self, out, older, running, number):
+    def glide(self, out, low, until, older, running, first, last):
+        for number in range(first, last):
+            append(self, running, number)
+        if low < until:
+            _glide_within_a_chunk(self, out, low, until, older, running, first, last)
+        elif first > last:
+            answer_join(self, out, older, running)
+        else:
+            _glide_on(self, out, older, running, last)
+
+    def glide_four(self, out, stride, until, older, running, first, total):
         groups, op, store = groups_of(self), self.algebra, self.store
         slices, answers = self.slices, self.answers
-        to, one = U(out) * groups, U(older) * groups
-        sum_, at = U(running) * groups, U(number % slices.depth) * groups
+        behind, newest, added = U(older) * groups, U(running) * groups, U(total) * groups
+        _, left_1, left_2, left_3 = _four_rows(self, until - CHUNK)
+        new_1, new_2, new_3, new_4 = _four_rows(self, first)
+        step = U(stride) * groups
+        to_1 = U(out) * groups
+        to_2 = to_1 + step
+        to_3 = to_2 + step
+        to_4 = to_3 + step
         for i in range(groups):
-            newest = combine(op, load(op, store, sum_ + i), load(op, slices, at + i))
-            save(op, store, sum_ + i, newest)
-            save(op, answers, to + i, combine(op, load(op, store, one + i), newest))
+            behind_4 = load(op, store, behind + i)
+            behind_3 = combine(op, load(op, slices, left_3 + i), behind_4)
+            behind_2 = combine(op, load(op, slices, left_2 + i), behind_3)
+            behind_1 = combine(op, load(op, slices, left_1 + i), behind_2)
+            slice_1, slice_2 = load(op, slices, new_1 + i), load(op, slices, new_2 + i)
+            slice_3, slice_4 = load(op, slices, new_3 + i), load(op, slices, new_4 + i)
+            older_two, newer_two = combine(op, slice_1, slice_2), combine(op, slice_3, slice_4)
+            save(op, store, added + i, combine(op, older_two, newer_two))
+            sum_1 = combine(op, load(op, store, newest + i), slice_1)
+            sum_2 = combine(op, sum_1, slice_2)
+            sum_3 = combine(op, sum_2, slice_3)
+            sum_4 = combine(op, sum_3, slice_4)
+            save(op, store, newest + i, sum_4)
+            save(op, answers, to_1 + i, combine(op, behind_1, sum_1))
+            save(op, answers, to_2 + i, combine(op, behind_2, sum_2))
+            save(op, answers, to_3 + i, combine(op, behind_3, sum_3))
+            save(op, answers, to_4 + i, combine(op, behind_4, sum_4))
 
     def enter_slice(self, running, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(running) * groups, U(number % slices.depth) * groups
+        to, at = U(running) * groups, _place(slices, number) * groups
         for i in range(groups):
             save_running(
                 op, store, to + i, enter(op, load_running(op, store, to + i), load(op, slices, at + i))
@@ -296,7 +359,7 @@ class Rows(NamedTuple):
 
     def leave_slice(self, running, number):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
-        to, at = U(running) * groups, U(number % slices.depth) * groups
+        to, at = U(running) * groups, _place(slices, number) * groups
         for i in range(groups):
             left = leave(op, load_running(op, store, to + i), load(op, slices, at + i))
             save_running(op, store, to + i, left)
@@ -304,7 +367,7 @@ class Rows(NamedTuple):
     def slide(self, running, entering, leaving):
         groups, op, store, slices = groups_of(self), self.algebra, self.store, self.slices
         to = U(running) * groups
-        new, old = U(entering % slices.depth) * groups, U(leaving % slices.depth) * groups
+        new, old = _place(slices, entering) * groups, _place(slices, leaving) * groups
         for i in range(groups):
             entered = enter(op, load_running(op, store, to + i), load(op, slices, new + i))
             save_running(op, store, to + i, leave(op, entered, load(op, slices, old + i)))
@@ -313,7 +376,7 @@ class Rows(NamedTuple):
         groups, op, store = groups_of(self), self.algebra, self.store
         slices, answers = self.slices, self.answers
         to, at = U(out) * groups, U(running) * groups
-        new, old = U(entering % slices.depth) * groups, U(leaving % slices.depth) * groups
+        new, old = _place(slices, entering) * groups, _place(slices, leaving) * groups
         broken = 0
         for i in range(groups):
             entered = enter(op, load_running(op, store, at + i), load(op, slices, new + i))
@@ -353,6 +416,50 @@ class Rows(NamedTuple):
             save(op, answers, to + i, settle(op, left))
 
 
+@jitable
+def _four_rows(rows, number):
+    """Where four slices from this one on begin."""
+    groups, slices = groups_of(rows), rows.slices
+    return (
+        _place(slices, number) * groups,
+        _place(slices, number + 1) * groups,
+        _place(slices, number + 2) * groups,
+        _place(slices, number + 3) * groups,
+    )
+
+
+@compiled
+def _glide_on(rows, out, older, running, number):
+    """A glide by one slice whose window starts with a row of the store."""
+    groups, op, store = groups_of(rows), rows.algebra, rows.store
+    slices, answers = rows.slices, rows.answers
+    to, behind = U(out) * groups, U(older) * groups
+    sum_, at = U(running) * groups, _place(slices, number) * groups
+    for i in range(groups):
+        newest = combine(op, load(op, store, sum_ + i), load(op, slices, at + i))
+        save(op, store, sum_ + i, newest)
+        save(op, answers, to + i, combine(op, load(op, store, behind + i), newest))
+
+
+@compiled
+def _glide_within_a_chunk(rows, out, low, until, older, running, first, last):
+    """A glide whose window starts within a chunk; combines in the same order as a glide of four."""
+    groups, op, store = groups_of(rows), rows.algebra, rows.store
+    slices, answers = rows.slices, rows.answers
+    if first <= last:
+        append(rows, running, last)
+    to, behind, newest = U(out) * groups, U(older) * groups, U(running) * groups
+    at = _place(slices, until - 1) * groups
+    for i in range(groups):
+        save(op, answers, to + i, combine(op, load(op, slices, at + i), load(op, store, behind + i)))
+    for number in range(until - 2, low - 1, -1):
+        at = _place(slices, number) * groups
+        for i in range(groups):
+            save(op, answers, to + i, combine(op, load(op, slices, at + i), load(op, answers, to + i)))
+    for i in range(groups):
+        save(op, answers, to + i, combine(op, load(op, answers, to + i), load(op, store, newest + i)))
+
+
 @compiled
 def _renew_broken(rows, running, first, last):
     """Make running states anew that an inverse could not mend: after an overflow, an infinity or a NaN."""
@@ -362,7 +469,7 @@ def _renew_broken(rows, running, first, last):
         if not intact(op, load_running(op, store, to + i)):
             save_running(op, store, to + i, rows.fresh)
             for number in range(first, last + 1):
-                partial = load(op, slices, U(number % slices.depth) * groups + i)
+                partial = load(op, slices, _place(slices, number) * groups + i)
                 save_running(op, store, to + i, enter(op, load_running(op, store, to + i), partial))
 
 

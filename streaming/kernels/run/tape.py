@@ -10,6 +10,7 @@ import numpy as np
 
 from streaming.compiled import compiled
 from streaming.kernels.run.operations import (
+    CHUNK,
     absorb,
     answer_join,
     answer_none,
@@ -18,15 +19,18 @@ from streaming.kernels.run.operations import (
     append,
     append_each,
     append_run,
+    chunk_suffixes,
+    chunk_totals,
     difference,
     enter_slice,
     extend,
+    glide,
+    glide_four,
     join,
     leave_slice,
     move,
     prepend,
     renew,
-    scan,
     settle_row,
     slide,
     slide_row,
@@ -36,10 +40,11 @@ from streaming.kernels.run.operations import (
 )
 
 TAKE, MOVE, APPEND, EXTEND, PREPEND, JOIN, ABSORB, APPEND_RUN, SUFFIXES, APPEND_EACH, SWEEP = range(11)
-ANSWER_NONE, ANSWER_ROW, ANSWER_ROWS, ANSWER_JOIN, SCAN = range(11, 16)
+ANSWER_NONE, ANSWER_ROW, ANSWER_ROWS, ANSWER_JOIN, GLIDE = range(11, 16)
 ENTER_SLICE, LEAVE_SLICE, SLIDE, SLIDE_ROW, SETTLE_ROW, DIFFERENCE, RENEW = range(16, 23)
+CHUNK_TOTALS, CHUNK_SUFFIXES = range(23, 25)
 
-FIELDS = 5  # the operation and up to four operands
+FIELDS = 8  # the operation and up to seven operands
 
 
 class Tape(NamedTuple):
@@ -77,6 +82,15 @@ class Tape(NamedTuple):
     def suffixes(self, base, size, first, last):
         _record(self, last - first, SUFFIXES, base, size, first, last)
 
+    def chunk_totals(self, base, size, first, last):
+        if last >= first:
+            _record(self, (last - first + 1) * (CHUNK - 1), CHUNK_TOTALS, base, size, first, last)
+
+    def chunk_suffixes(self, base, totals, size, first, last):
+        entry = self.entries[self.used[0]]
+        _record(self, last - first, CHUNK_SUFFIXES, base, totals, size, first)
+        entry[5] = last
+
     def append_each(self, target, count, number):
         _record(self, count, APPEND_EACH, target, count, number, 0)
 
@@ -95,8 +109,12 @@ class Tape(NamedTuple):
     def answer_join(self, out, older, newer):
         _record(self, 1, ANSWER_JOIN, out, older, newer, 0)
 
-    def scan(self, out, older, running, number):
-        _record(self, 2, SCAN, out, older, running, number)
+    def glide(self, out, low, until, older, running, first, last):
+        entry = self.entries[self.used[0]]
+        _record(self, last - first + 1 + until - low + 1, GLIDE, out, low, until, older)
+        entry[5] = running
+        entry[6] = first
+        entry[7] = last
 
     def enter_slice(self, running, number):
         _record(self, 1, ENTER_SLICE, running, number, 0, 0)
@@ -136,7 +154,8 @@ def _record(tape, operations, code, a, b, c, d):
 @compiled
 def play(tape, rows):
     """Carry all operations of a tape out, and wind it back."""
-    for at in range(tape.used[0]):
+    at = 0
+    while at < tape.used[0]:
         entry = tape.entries[at]
         code, a, b, c, d = entry[0], entry[1], entry[2], entry[3], entry[4]
         if code == TAKE:
@@ -169,9 +188,53 @@ def play(tape, rows):
             answer_rows(rows, a, b, c)
         elif code == ANSWER_JOIN:
             answer_join(rows, a, b, c)
-        elif code == SCAN:
-            scan(rows, a, b, c, d)
+        elif code == GLIDE:
+            if _four_glides(tape, at):
+                total = _total_of(tape, at + CHUNK, entry[6])
+                spare = entry[5] + 1
+                stride = tape.entries[at + 1][1] - a
+                glide_four(rows, a, stride, c, d, entry[5], entry[6], spare if total < 0 else total)
+                at += CHUNK - 1 + (total >= 0)
+            else:
+                glide(rows, a, b, c, d, entry[5], entry[6], entry[7])
+        elif code == CHUNK_TOTALS:
+            chunk_totals(rows, a, b, c, d)
+        elif code == CHUNK_SUFFIXES:
+            chunk_suffixes(rows, a, b, c, d, entry[5])
+        at += 1
     tape.used[0] = 0
+
+
+@compiled
+def _four_glides(tape, at):
+    """Whether the next four entries are glides of one query through a chunk, one slice each."""
+    one = tape.entries[at]
+    if at + CHUNK > tape.used[0] or one[2] != one[3] - CHUNK + 1 or one[6] != one[7]:
+        return False
+    stride = tape.entries[at + 1][1] - one[1]
+    for i in range(1, CHUNK):
+        next_ = tape.entries[at + i]
+        if (
+            next_[0] != GLIDE
+            or next_[1] != one[1] + i * stride
+            or next_[2] != one[2] + i
+            or next_[3] != one[3]
+            or next_[4] != one[4]
+            or next_[5] != one[5]
+            or next_[6] != one[6] + i
+            or next_[7] != one[7] + i
+        ):
+            return False
+    return stride > 0
+
+
+@compiled
+def _total_of(tape, at, first):
+    """Where the total of the chunk that starts with this slice goes, if that is the entry; else −1."""
+    entry = tape.entries[at]
+    if at == tape.used[0] or entry[0] != CHUNK_TOTALS or entry[3] != entry[4] or entry[3] * CHUNK != first:
+        return -1
+    return entry[1] + entry[3] % entry[2]
 
 
 @compiled

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streaming.aggregates.algebra import Algebra, State
+from streaming.kernels.run.operations import CHUNK
 
 
 @dataclass
@@ -63,6 +64,19 @@ class Workbench:
         for number in range(last - 1, first - 1, -1):
             self.prepend(base + number % size, number, base + (number + 1) % size)
 
+    def chunk_totals(self, base: int, size: int, first: int, last: int) -> None:
+        for chunk in range(first, last + 1):
+            self._keep(base + chunk % size, self._total(chunk * CHUNK))
+
+    def _total(self, first: int) -> State:
+        one, two, three, four = (self.slice(first + i) for i in range(CHUNK))
+        return self._combined(self._combined(one, two), self._combined(three, four))
+
+    def chunk_suffixes(self, base: int, totals: int, size: int, first: int, last: int) -> None:
+        self.move(base + last % size, totals + last % size)
+        for older in range(last - 1, first - 1, -1):
+            self.join(base + older % size, totals + older % size, base + (older + 1) % size)
+
     def append_each(self, target: int, count: int, number: int) -> None:
         for i in range(count):
             self.append(target + i, number)
@@ -85,9 +99,23 @@ class Workbench:
     def answer_join(self, out: int, older: int, newer: int) -> None:
         self.answers[out] = self._combined(self.store[older], self.store[newer])
 
-    def scan(self, out: int, older: int, running: int, number: int) -> None:
-        self.append(running, number)
-        self.answer_join(out, older, running)
+    def glide(self, out: int, low: int, until: int, older: int, running: int, first: int, last: int) -> None:
+        self.append_run(running, first, last)
+        if low == until:
+            self.answer_join(out, older, running)
+            return
+        behind = self.store[older]
+        for number in range(until - 1, low - 1, -1):
+            behind = self._combined(self.slice(number), behind)
+        self.answers[out] = self._combined(behind, self.store[running])
+
+    def glide_four(
+        self, out: int, stride: int, until: int, older: int, running: int, first: int, total: int
+    ) -> None:
+        self._keep(total, self._total(first))
+        for i in range(CHUNK):
+            low = until - CHUNK + 1 + i
+            self.glide(out + i * stride, low, until, older, running, first + i, first + i)
 
     def enter_slice(self, running: int, number: int) -> None:
         self.operations += 1
