@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from optimizer.aggregates import AGGREGATES
 from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.windows import Window
-
-AGGREGATES = ("count", "sum", "mean", "min", "max")
 
 
 class InvalidQuery(ValueError):

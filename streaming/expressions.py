@@ -61,6 +61,13 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     exp.Floor,
     exp.Ceil,
     exp.Coalesce,
+    exp.Case,
+    exp.If,
+    exp.Cast,
+    exp.DataType,
+    exp.Pow,
+    exp.Sqrt,
+    exp.Ln,
 )
 
 
@@ -89,6 +96,25 @@ def fields(expression: str | None) -> set[str]:
     return {column.name for column in _parse(expression).find_all(exp.Column)} if expression else set()
 
 
+def fields_of_value(value: str | None, types: Mapping[str, FieldType]) -> set[str]:
+    """The same for what a query computes on: a field by its name, which may be any text, or an expression."""
+    return {value} if value is not None and value in types else fields(value)
+
+
+def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
+    """The type of a computed field; refuse an expression that does not parse or fit."""
+    tree = _parse(expression)
+    for node in tree.walk():
+        if isinstance(node, exp.Column):
+            _check_column(node, types)
+        elif not isinstance(node, _ALLOWED):
+            raise InvalidExpression(f"A computed field cannot use {_name(node)}.")
+    kind = _bound_type(expression, types)
+    if kind == "BOOLEAN":
+        return "boolean"
+    return "text" if kind == "VARCHAR" else "number"
+
+
 def _parse(expression: str) -> exp.Expr:
     try:
         trees = sqlglot.parse(expression, dialect="duckdb")
@@ -114,7 +140,13 @@ def _check_column(column: exp.Column, types: Mapping[str, FieldType]) -> None:
 
 
 def _check_types(expression: str, types: Mapping[str, FieldType]) -> None:
-    """Let DuckDB bind the expression to the field types: it must be a condition."""
+    """The expression must be a condition."""
+    if _bound_type(expression, types) != "BOOLEAN":
+        raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
+
+
+def _bound_type(expression: str, types: Mapping[str, FieldType]) -> str:
+    """Let DuckDB bind the expression to the field types."""
     examples = {"text": "", "integer": 0.0, "number": 0.0, "boolean": True}
     row = pa.table({name: pa.array([examples[kind]], ARROW_TYPES[kind]) for name, kind in types.items()})
     try:
@@ -123,8 +155,7 @@ def _check_types(expression: str, types: Mapping[str, FieldType]) -> None:
         relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
     except duckdb.Error as error:
         raise InvalidExpression(f"The filter does not fit the fields: {_first_line(error)}") from error
-    if str(kind) != "BOOLEAN":
-        raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
+    return str(kind)
 
 
 @lru_cache(maxsize=1024)
@@ -134,10 +165,16 @@ def _sql(expression: str) -> str:
 
 
 def keeps(expression: str, table: pa.Table) -> np.ndarray:
-    """Which rows the filter keeps; unknown (NULL) is not kept, as in a WHERE."""
-    relation = _connection().from_arrow(table).project(f"coalesce(({_sql(expression)}), false) AS kept")
+    """Which rows the filter keeps; unknown (NULL) is not kept, as in a WHERE, nor is one that it fails on."""
+    relation = _connection().from_arrow(table).project(f"coalesce(TRY({_sql(expression)}), false) AS kept")
     column = relation.to_arrow_table().column("kept")
     return column.to_numpy(zero_copy_only=False).astype(np.bool_, copy=False)
+
+
+def values(expression: str, table: pa.Table) -> pa.ChunkedArray:
+    """A computed field; rows that the expression fails on have no value."""
+    relation = _connection().from_arrow(table).project(f"TRY({_sql(expression)}) AS computed")
+    return relation.to_arrow_table().column("computed")
 
 
 _connections: list[duckdb.DuckDBPyConnection] = []

@@ -28,7 +28,7 @@ class ColumnKernels:
         return round(sum(kernel.operations for kernel in kernels) * self._ring.groups)
 
     def finals(self, dues: Sequence[tuple[Window, int, int]]) -> list[np.ndarray]:
-        """Answers of `(window, newest slice, low)`, in order of slices; takes all new slices in."""
+        """Answers (columns, groups) of `(window, newest slice, low)`, by slices; takes all new slices in."""
         self._know(window for window, _, _ in dues)
         answers: dict[int, np.ndarray] = {}
         for key, kernel in self._final.items():
@@ -41,8 +41,8 @@ class ColumnKernels:
                 np.int64,
             ).reshape(-1, 5)
             table = table[np.lexsort((table[:, 1], table[:, 0]))]
-            found = kernel.advance(table)[0]
-            answers.update((at, found[place].copy()) for place, at in enumerate(chosen))
+            found = kernel.advance(table)
+            answers.update((at, found[:, place].copy()) for place, at in enumerate(chosen))
         if self._ahead is not None:
             self._ahead.advance(NONE_DUE)
         return [answers[at] for at in range(len(dues))]
@@ -55,8 +55,8 @@ class ColumnKernels:
             kernel = self._final[None]
         newest = self._ring.next - 1
         table = np.array([(newest, low, 1, 0, place) for place, low in enumerate(lows)], np.int64)
-        found = kernel.advance(table.reshape(-1, 5))[0]
-        return [row.copy() for row in found[: len(lows)]]
+        found = kernel.advance(table.reshape(-1, 5))
+        return [found[:, place].copy() for place in range(len(lows))]
 
     def _know(self, windows: Iterable[Window]) -> None:
         """Make room for windows that were not asked for before."""

@@ -6,7 +6,7 @@ effect. Every event is cut by exactly one plan, the one in force at its event ti
 it arrives in.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 
 import msgspec
@@ -16,7 +16,7 @@ from numba import njit
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
-from streaming.aggregates import Family, family_of
+from streaming.aggregates.states import parts_of
 
 EARLIEST = -(2**62)
 LATEST = 2**62
@@ -45,12 +45,20 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
 
     where: str | None
     group_by: tuple[str, ...]
-    field: str | None
-    family: Family
+    field: str | None  # a field of the source, or an expression of fields
+    parts: tuple[str, ...]  # which states are kept (streaming/aggregates/states.py)
 
     @classmethod
-    def of(cls, query: Query) -> "Signature":
-        return cls(query.where, query.group_by, query.field, family_of(query.aggregate))
+    def of(cls, queries: Collection[Query]) -> "Signature":
+        """What queries of one tree need."""
+        first = next(iter(queries))
+        return cls(first.where, first.group_by, first.field, parts_of(query.aggregate for query in queries))
+
+    def holds(self, other: "Signature") -> bool:
+        """Whether slices kept like this serve as those."""
+        return msgspec.structs.replace(self, parts=()) == msgspec.structs.replace(other, parts=()) and set(
+            other.parts
+        ) <= set(self.parts)
 
 
 class Lane(msgspec.Struct, frozen=True, array_like=True):
@@ -82,12 +90,7 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
 
     def slice_starts(self, times: np.ndarray) -> np.ndarray:
         """The start of the slice each time falls into; `LATEST` where this lane was not in force."""
-        starts = np.full(len(times), LATEST, np.int64)
-        for cut in self.cuts:
-            periods = np.array([period for period, _ in cut.classes], np.int64)
-            residues = np.array([residue for _, residue in cut.classes], np.int64)
-            _slice_starts(times, periods, residues, cut.since, cut.until, starts)
-        return starts
+        return slice_starts(times, self.cuts)
 
     def closed_at(self, instant: int) -> "Lane":
         last = self.cuts[-1]
@@ -102,6 +105,16 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
         """This lane under a newer plan; nothing changes for a tree whose edges stay the same."""
         lane = msgspec.structs.replace(self, kernel=tree.kernel)
         return lane if self.cuts[-1].classes == tree.edge_classes else lane.recut(tree.edge_classes, instant)
+
+
+def slice_starts(times: np.ndarray, cuts: tuple[Cut, ...]) -> np.ndarray:
+    """The start of the slice each time falls into; `LATEST` where no cut was in force."""
+    starts = np.full(len(times), LATEST, np.int64)
+    for cut in cuts:
+        periods = np.array([period for period, _ in cut.classes], np.int64)
+        residues = np.array([residue for _, residue in cut.classes], np.int64)
+        _slice_starts(times, periods, residues, cut.since, cut.until, starts)
+    return starts
 
 
 @njit(cache=True, nogil=True)
@@ -188,8 +201,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         return Timeline(plan.version, tuple(lanes.values()), tuple(members))
 
     def _lane_for(self, tree: Tree, lane: Lane | None, version: int, instant: int) -> Lane:
-        signature = Signature.of(tree.queries[0])
-        if lane is not None and lane.signature == signature:
+        signature = Signature.of(tree.queries)
+        if lane is not None and lane.signature.holds(signature):
             return lane.continued(tree, instant)
         cut = Cut(instant, LATEST, tree.edge_classes)
         return Lane(f"{tree.id}.{version}", tree.id, tree.kernel, signature, (cut,))
@@ -206,10 +219,11 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
     def _past_of(self, query: Query, lane: Lane, kept_from: dict[str, int]) -> tuple[Segment, ...]:
         """Where partials of the query are already: its own past, or lanes that hold the same partials."""
         lanes = {old.id: old for old in self.lanes}
+        needed = Signature.of([query])
         for member in self.members:
-            if member.query == query.id and lanes[member.segments[-1].lane].signature == lane.signature:
+            if member.query == query.id and lanes[member.segments[-1].lane].signature.holds(needed):
                 return member.segments
-        donors = [old for old in self.lanes if old.signature == lane.signature and old.until == LATEST]
+        donors = [old for old in self.lanes if old.signature.holds(needed) and old.until == LATEST]
         if not donors:
             return ()
         # Its own lane, else the donor whose slices end most often: that fits the most windows.

@@ -1,16 +1,21 @@
 """Map side: decoded events to partials per (lane, slice, group), before anything is shuffled."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numba import njit
 
 from streaming import expressions
-from streaming.aggregates import IDENTITY, Family
-from streaming.lanes import LATEST, Lane
+from streaming.aggregates.algebra import identity_rows
+from streaming.aggregates.base import Part
+from streaming.aggregates.gathering import Gathering, Numbers, Objects, Order
+from streaming.aggregates.states import PARTS
+from streaming.kernels.run.gathered import gather_into
+from streaming.lanes import LATEST, Cut, Lane, slice_starts
 from streaming.results import GroupKey
 from streaming.sources import FieldType
 
@@ -32,9 +37,9 @@ class LanePartials:
     group: np.ndarray  # int32, into keys
     start: np.ndarray  # int64, of the slice
     events: np.ndarray  # float64
-    values: np.ndarray  # float64
-    x: np.ndarray  # float64, the family's own column
-    error: np.ndarray  # float64, what the sum in x lost to rounding
+    values: np.ndarray  # float64, how many events have a value
+    parts: tuple[np.ndarray, ...]  # gathered states of each part of the lane: (columns, partials)
+    failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
 
     def of_rows(self, rows: np.ndarray) -> "LanePartials":
         """The partials that `rows` (a mask) keeps."""
@@ -44,8 +49,7 @@ class LanePartials:
             start=self.start[rows],
             events=self.events[rows],
             values=self.values[rows],
-            x=self.x[rows],
-            error=self.error[rows],
+            parts=tuple(part[:, rows] for part in self.parts),
         )
 
     def of_groups(self, chosen: np.ndarray) -> "LanePartials":
@@ -56,12 +60,193 @@ class LanePartials:
         return replace(kept, keys=keys, group=place[kept.group].astype(np.int32))
 
 
+@dataclass(frozen=True)
+class Slots:
+    """Where events go: a slot is a slice and a group."""
+
+    rows: np.ndarray  # of the events that are kept
+    slots: np.ndarray  # of each of them
+    size: int
+    start: np.ndarray  # of every slot that has events
+    group: np.ndarray  # likewise
+    used: np.ndarray  # which slots have events
+    events: np.ndarray  # of those
+
+
+def fold(
+    table: pa.Table, order: Order, lanes: Sequence[Lane], types: dict[str, FieldType]
+) -> list[LanePartials]:
+    """Partials of all lanes from one table of events."""
+    events = Events(table, order, types)
+    return [partials for lane in lanes if (partials := events.partials(lane)) is not None]
+
+
+class Events:
+    """A table of events; what several lanes need of it (filters, groups, slots) is worked out once."""
+
+    def __init__(self, table: pa.Table, order: Order, types: dict[str, FieldType]) -> None:
+        self._table = table
+        self._order = order
+        self._types = types
+        self._groupings: dict[tuple[str, ...], Grouping] = {}
+        self._kept: dict[str | None, np.ndarray | None] = {None: None}
+        self._slots: dict[tuple[Any, ...], Slots | None] = {}
+        self._values: dict[str, Values] = {}
+
+    def partials(self, lane: Lane) -> LanePartials | None:
+        signature = lane.signature
+        grouping = self._grouping(signature.group_by)
+        slots = self._slots_of(signature.where, signature.group_by, lane.cuts, grouping)
+        if slots is None:
+            return None
+        values = self._values_of(signature.field) if signature.field else None
+        if values is None:
+            counted = slots.events
+            parts: list[np.ndarray] = []
+            failures = (0, "")
+        else:
+            lifting = Lifting(values, slots, self._order)
+            parts = [lifting.gathered(PARTS[name]) for name in signature.parts]
+            counted, failures = lifting.counted, lifting.failures
+        return LanePartials(
+            lane.id, grouping.keys, slots.group, slots.start, slots.events, counted, tuple(parts), failures
+        )
+
+    def _grouping(self, group_by: tuple[str, ...]) -> Grouping:
+        if group_by not in self._groupings:
+            self._groupings[group_by] = group(self._table, group_by, self._types)
+        return self._groupings[group_by]
+
+    def _slots_of(
+        self, where: str | None, group_by: tuple[str, ...], cuts: tuple[Cut, ...], grouping: Grouping
+    ) -> Slots | None:
+        key = (where, group_by, cuts)
+        if key not in self._slots:
+            if where not in self._kept:
+                self._kept[where] = expressions.keeps(str(where), self._table)
+            self._slots[key] = _slots(self._order.times, cuts, grouping, self._kept[where])
+        return self._slots[key]
+
+    def _values_of(self, field: str) -> "Values":
+        if field not in self._values:
+            known = field in self._table.column_names
+            column = self._table.column(field) if known else expressions.values(field, self._table)
+            self._values[field] = Values(column)
+        return self._values[field]
+
+
+class Values:
+    """A field of all events, as numbers and as whatever it is."""
+
+    def __init__(self, column: pa.ChunkedArray) -> None:
+        self._column = column
+        self.known: np.ndarray | None = (
+            None if column.null_count == 0 else pc.is_valid(column).to_numpy(zero_copy_only=False)
+        )
+
+    @cached_property
+    def numbers(self) -> np.ndarray | None:
+        """None: the field holds texts."""
+        kind = self._column.type
+        if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return None
+        if pa.types.is_boolean(kind):
+            return self._column.fill_null(False).to_numpy().astype(np.float64)
+        return self._column.cast(pa.float64()).fill_null(0.0).to_numpy()
+
+    @cached_property
+    def items(self) -> np.ndarray:
+        found = np.empty(len(self._column), object)
+        found[:] = self._column.to_pylist()
+        return found
+
+
+class Lifting:
+    """The values of the events in some slots on their way to gathered states."""
+
+    def __init__(self, values: Values, slots: Slots, order: Order) -> None:
+        known = None if values.known is None else values.known[slots.rows]
+        self._values = values
+        self._where = slots
+        self._rows = slots.rows if known is None else slots.rows[known]
+        self._slots = slots.slots if known is None else slots.slots[known]
+        self._order = order
+        self.failures = (0, "")
+
+    @cached_property
+    def counted(self) -> np.ndarray:
+        """How many values each used slot has."""
+        return np.bincount(self._slots, minlength=self._where.size)[self._where.used].astype(np.float64)
+
+    def gathered(self, part: Part) -> np.ndarray:
+        """The gathered states of the used slots: (columns, slots)."""
+        if isinstance(part.gathering, Objects):
+            return self._gathered_objects(part.gathering)
+        columns, rows, slots = self._lifted(part)
+        store = nothing_gathered(part.gathering, self._where.size)
+        lifted = part.gathering.lifted(columns, self._order.of(rows))
+        gather_into(part.gathering.algebra, slots, lifted, store)
+        return store[:, self._where.used]
+
+    def _lifted(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        """Columns of states, and the rows and slots of the events that they are of."""
+        numbers, lift = self._values.numbers, part.aggregate.lift_column
+        if numbers is None or lift is None:
+            return self._lifted_one_by_one(part)
+        times = self._order.times[self._rows]
+        try:
+            return lift(numbers[self._rows], times)[part.at], self._rows, self._slots
+        except (ValueError, OverflowError, ArithmeticError):
+            return self._lifted_one_by_one(part)
+
+    def _lifted_one_by_one(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
+        """What cannot be lifted is left out and counted: one bad value stops nobody."""
+        states, kept = [], []
+        for at, row in enumerate(self._rows.tolist()):
+            value = self._values.items[row]
+            if part.takes == "pairs":
+                value = (value, float(self._order.times[row]))
+            try:
+                states.append(part.aggregate.lift(value)[part.at])
+                kept.append(at)
+            except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+                self.failures = (self.failures[0] + 1, self.failures[1] or str(error))
+        dtype = part.algebra.dtype
+        columns: np.ndarray = np.array(states, dtype).reshape(len(states), len(part.algebra.identity)).T
+        return tuple(columns), self._rows[kept], self._slots[kept]
+
+    def _gathered_objects(self, gathering: Objects) -> np.ndarray:
+        store = nothing_gathered(gathering, len(self._where.used))
+        by_slot = np.argsort(self._slots, kind="stable")
+        slots, first = np.unique(self._slots[by_slot], return_index=True)
+        place = np.searchsorted(self._where.used, slots)
+        for at, members in zip(place.tolist(), np.split(by_slot, first[1:]), strict=True):
+            store[0, at] = self._lifted_object(gathering, self._rows[members])
+        return store
+
+    def _lifted_object(self, gathering: Objects, rows: np.ndarray) -> Any:
+        try:
+            return gathering.lifted(self._values.items[rows].tolist(), self._order.of(rows))
+        except (ValueError, TypeError, ArithmeticError) as error:
+            self.failures = (self.failures[0] + len(rows), self.failures[1] or str(error))
+            return gathering.nothing
+
+
+def nothing_gathered(gathering: Gathering, size: int) -> np.ndarray:
+    """Gathered states of no events: (columns, size)."""
+    if isinstance(gathering, Numbers):
+        return identity_rows(gathering.algebra, size)
+    store = np.empty((1, size), object)
+    store.fill(gathering.nothing)
+    return store
+
+
 def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType]) -> Grouping:
     """Number the groups of a table; null is a group of its own."""
     codes = np.zeros(len(table), np.int64)
     keys: list[GroupKey] = [()]
     for name in group_by:
-        encoded = table.column(name).combine_chunks().dictionary_encode(null_encoding="encode")
+        encoded = _encoded(table.column(name))
         values = [_group_value(value, types[name]) for value in encoded.dictionary.to_pylist()]
         codes = codes * max(1, len(values)) + encoded.indices.to_numpy(zero_copy_only=False)
         keys = [(*key, value) for key in keys for value in values]
@@ -71,112 +256,59 @@ def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType
     return Grouping(codes, keys)
 
 
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """With null as a value of its own."""
+    if pa.types.is_dictionary(column.type):
+        whole = column.unify_dictionaries().combine_chunks()
+        array = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        if array.null_count == 0:
+            return array
+        column = column.cast(array.type.value_type)
+    return column.combine_chunks().dictionary_encode(null_encoding="encode")
+
+
 def _group_value(value: object, kind: FieldType) -> object:
     if kind == "integer" and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def fold(
-    table: pa.Table,
-    times: np.ndarray,
-    lanes: tuple[Lane, ...],
-    types: dict[str, FieldType],
-) -> list[LanePartials]:
-    """Partials of all lanes from one table of events; filters and groupings are worked out once each."""
-    kept: dict[str | None, np.ndarray | None] = {None: None}
-    groupings: dict[tuple[str, ...], Grouping] = {}
-    result = []
-    for lane in lanes:
-        signature = lane.signature
-        if signature.where not in kept:
-            kept[signature.where] = expressions.keeps(str(signature.where), table)
-        if signature.group_by not in groupings:
-            groupings[signature.group_by] = group(table, signature.group_by, types)
-        partials = _fold_lane(table, times, lane, groupings[signature.group_by], kept[signature.where])
-        if partials is not None:
-            result.append(partials)
-    return result
-
-
-def _fold_lane(
-    table: pa.Table, times: np.ndarray, lane: Lane, grouping: Grouping, kept: np.ndarray | None
-) -> LanePartials | None:
-    starts = lane.slice_starts(times)
+def _slots(
+    times: np.ndarray, cuts: tuple[Cut, ...], grouping: Grouping, kept: np.ndarray | None
+) -> Slots | None:
+    starts = slice_starts(times, cuts)
     inside = starts < LATEST
     if kept is not None:
         inside &= kept
     rows = np.flatnonzero(inside)
     if not len(rows):
         return None
-    x = _field(table, lane.signature.field)[rows]
-    slices, position = np.unique(starts[rows], return_inverse=True)
-    slots = position * len(grouping.keys) + grouping.codes[rows]
-    size = len(slices) * len(grouping.keys)
-    used = None
+    slices, position = _numbered(starts[rows])
+    groups = len(grouping.keys)
+    slots = position * groups + grouping.codes[rows]
+    size = len(slices) * groups
     if size > 8 * len(rows) + 65_536:  # few events over many slices and groups: number the used slots
-        used, slots = np.unique(slots, return_inverse=True)
-        size = len(used)
-    columns = np.zeros((4, size))
-    columns[2] = IDENTITY[lane.signature.family]
-    FOLDS[lane.signature.family](slots, x, *columns)
-    some = np.flatnonzero(columns[0])
-    where = some if used is None else used[some]
-    return LanePartials(
-        lane.id,
-        grouping.keys,
-        (where % len(grouping.keys)).astype(np.int32),
-        slices[where // len(grouping.keys)],
-        *columns[:, some],
+        where, slots = np.unique(slots, return_inverse=True)
+        used = np.arange(len(where))
+        size = len(where)
+        events = np.bincount(slots, minlength=size)
+    else:
+        events = np.bincount(slots, minlength=size)
+        used = where = np.flatnonzero(events)
+        events = events[used]
+    return Slots(
+        rows,
+        slots,
+        size,
+        slices[where // groups],
+        (where % groups).astype(np.int32),
+        used,
+        events.astype(np.float64),
     )
 
 
-def _field(table: pa.Table, name: str | None) -> np.ndarray:
-    """The field as floats, NaN for null; a field that is not numeric only says where it has a value."""
-    if name is None:
-        return np.zeros(len(table))
-    column = table.column(name)
-    if pa.types.is_floating(column.type):
-        return column.to_numpy()
-    return np.where(pc.is_valid(column).to_numpy(), 0.0, np.nan)
-
-
-@njit(cache=True, nogil=True)
-def _fold_sum(slots, x, events, values, total, error):  # type: ignore[no-untyped-def]
-    for i in range(len(slots)):
-        slot = slots[i]
-        events[slot] += 1
-        v = x[i]
-        if v == v:
-            values[slot] += 1
-            # Two-sum: what the rounded addition lost goes into `error`, so that order does not matter.
-            before = total[slot]
-            after = before + v
-            part = after - before
-            total[slot] = after
-            error[slot] += (before - (after - part)) + (v - part)
-
-
-@njit(cache=True, nogil=True)
-def _fold_max(slots, x, events, values, greatest, error):  # type: ignore[no-untyped-def]
-    for i in range(len(slots)):
-        slot = slots[i]
-        events[slot] += 1
-        v = x[i]
-        if v == v:
-            values[slot] += 1
-            greatest[slot] = max(greatest[slot], v)
-
-
-@njit(cache=True, nogil=True)
-def _fold_min(slots, x, events, values, least, error):  # type: ignore[no-untyped-def]
-    for i in range(len(slots)):
-        slot = slots[i]
-        events[slot] += 1
-        v = x[i]
-        if v == v:
-            values[slot] += 1
-            least[slot] = min(least[slot], v)
-
-
-FOLDS: dict[Family, Callable[..., None]] = {"additive": _fold_sum, "max": _fold_max, "min": _fold_min}
+def _numbered(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct starts, and for each event which of them: np.unique without sorting all events."""
+    heads = np.flatnonzero(np.diff(starts, prepend=starts[0] - 1))  # where a run of one slice begins
+    slices, numbers = np.unique(starts[heads], return_inverse=True)
+    return slices, np.repeat(numbers, np.diff(heads, append=len(starts)))

@@ -1,10 +1,14 @@
 """Result blocks: one message per (query, window end, shard) with the values of all its groups."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 import numpy as np
+
+from streaming.aggregates.base import Aggregate
+from streaming.aggregates.bounded import Bounded
 
 GroupKey = tuple[Any, ...]
 
@@ -23,6 +27,9 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
     groups: list[GroupKey]
     values: bytes  # float64; NaN where the window holds no value of the field
     counts: bytes  # int64, events in the window
+    others: list[Any] | None = (
+        None  # answers that are no floats (texts, lists, exact numbers), as JSON has them
+    )
 
     @property
     def key(self) -> bytes:
@@ -30,10 +37,44 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
 
     def rows(self) -> Iterator[tuple[GroupKey, float | None, int]]:
         """(group, value, count) of every group."""
-        values = np.frombuffer(self.values).tolist()
+        values = np.frombuffer(self.values).tolist() if self.others is None else self.others
         counts = np.frombuffer(self.counts, np.int64).tolist()
         for group, value, count in zip(self.groups, values, counts, strict=True):
             yield tuple(group), None if value != value else value, count
+
+
+def answers(
+    aggregate: Aggregate, values: np.ndarray, states: Sequence[np.ndarray]
+) -> tuple[np.ndarray, list[Any] | None]:
+    """Of groups with so many values and these states (columns, groups): as floats, and as they are."""
+    if any(part.dtype is object for part in aggregate.parts):
+        columns = (state[0] if state.dtype == object else zip(*state, strict=True) for state in states)
+        found = [aggregate.lower(*each) for each in zip(values, *columns, strict=True)]
+    else:
+        lowered = np.asarray(aggregate.lower(values, *map(tuple, states)))
+        if lowered.dtype != object:
+            return lowered.astype(np.float64), None
+        found = lowered.tolist()
+    return np.array([_as_float(answer) for answer in found], np.float64), [_as_json(one) for one in found]
+
+
+def _as_float(answer: Any) -> float:
+    """For charts: NaN for what is no number."""
+    return float(answer) if isinstance(answer, int | float | Decimal) else np.nan
+
+
+def _as_json(answer: Any) -> Any:
+    """Exact numbers as texts where a float would not hold them; a list that was cut says so."""
+    if isinstance(answer, Bounded):
+        items = answer.items if isinstance(answer.items, str) else [_as_json(item) for item in answer.items]
+        return {"items": items, "cut": answer.cut}
+    if isinstance(answer, tuple | list):
+        return [_as_json(item) for item in answer]
+    if isinstance(answer, Decimal) or (isinstance(answer, int) and abs(answer) >= 1 << 53):
+        return str(answer)
+    if isinstance(answer, float) and answer != answer:
+        return None
+    return answer
 
 
 _encoder = msgspec.msgpack.Encoder()

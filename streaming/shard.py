@@ -16,7 +16,7 @@ from optimizer.plan import Plan
 from streaming import shuffle
 from streaming.aggregates import AGGREGATES
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
-from streaming.results import GroupKey, ResultBlock
+from streaming.results import GroupKey, ResultBlock, answers
 from streaming.shuffle import TaskReport
 from streaming.slices import Columns, LaneSlices
 from streaming.sources import SourceSpec
@@ -141,8 +141,8 @@ class Shard:
         late = 0
         for report in reports:
             for packed in report.partials:
-                partials = shuffle.unpack(packed)
-                slices = self.lanes[partials.lane]
+                slices = self.lanes[packed.lane]
+                partials = shuffle.unpack(packed, slices.parts)
                 groups = self._group_index(slices)
                 numbers = groups.numbers(partials.keys)
                 fresh = partials.start >= _closed_until(slices, self.meta.watermark.value)
@@ -196,9 +196,9 @@ class Shard:
             began = time.perf_counter()
             slices.close_until(now, width)
             due.sort(key=lambda item: item[0])
-            answers = slices.finals([(member.window, end) for end, member in due])
-            for (end, member), columns in zip(due, answers, strict=True):
-                self._emit(member, end, columns, batch, True, outcome)
+            found = slices.finals([(member.window, end) for end, member in due])
+            for (end, member), columns in zip(due, found, strict=True):
+                self._emit(member, end, self._needed(member, columns, slices), batch, True, outcome)
             slices.seconds = time.perf_counter() - began
         for end, member in spanning:
             self._emit(member, end, self._spanning(member, end), batch, True, outcome)
@@ -222,9 +222,13 @@ class Shard:
         for lane, moved in ((lane, moved) for lane, moved in single.items() if moved):
             slices = self.lanes[lane]
             spans = [(end - member.range, end) for end, member in moved]
-            answers = slices.provisionals(spans, len(self._group_index(slices).keys))
-            for (end, member), columns in zip(moved, answers, strict=True):
-                self._emit(member, end, columns, batch, False, outcome)
+            found = slices.provisionals(spans, len(self._group_index(slices).keys))
+            for (end, member), columns in zip(moved, found, strict=True):
+                self._emit(member, end, self._needed(member, columns, slices), batch, False, outcome)
+
+    def _needed(self, member: Member, columns: Columns, slices: LaneSlices) -> Columns:
+        names = [part.name for part in AGGREGATES[member.aggregate].states]
+        return columns.only(names, slices.parts)
 
     def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
         """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
@@ -257,25 +261,28 @@ class Shard:
         return first.is_edge(start) and last.is_edge(end)
 
     def _spanning(self, member: Member, end: int) -> Columns:
+        """A window over several lanes, which may keep other parts than the member needs."""
         pieces = member.pieces(end - member.range, end)
         slices = [self.lanes[lane] for lane, _, _ in pieces]
         width = len(self._group_index(slices[0]).keys)
-        columns = Columns.empty(slices[0].family, width)
-        for part, (_, low, high) in zip(slices, pieces, strict=True):
-            columns = columns.combined(part.between(low, high, width), part.family)
+        parts = AGGREGATES[member.aggregate].states
+        names = [part.name for part in parts]
+        columns = Columns.empty(parts, width)
+        for held, (_, low, high) in zip(slices, pieces, strict=True):
+            columns = columns.combined(held.between(low, high, width).only(names, held.parts), parts)
         return columns
 
     def _emit(
         self, member: Member, end: int, columns: Columns, batch: int, final: bool, outcome: Outcome
     ) -> None:
+        """`columns` has the parts of the member's aggregate, in its order."""
         present = np.flatnonzero(columns.events > 0)
         if not len(present):
             return
         keys = self._group_index(self.lanes[member.segments[-1].lane]).keys
-        aggregate = AGGREGATES[member.aggregate]
         values = columns.values if member.field else columns.events  # a count of nothing counts events
-        states = [(columns.x[present],)] if aggregate.parts else []
-        answers = aggregate.lower(values[present], *states)
+        states = [part[:, present] for part in columns.parts]
+        numbers, others = answers(AGGREGATES[member.aggregate], values[present], states)
         outcome.blocks.append(
             ResultBlock(
                 source=self.source.id,
@@ -287,8 +294,9 @@ class Shard:
                 batch=batch,
                 final=final,
                 groups=[keys[number] for number in present.tolist()],
-                values=answers.astype(np.float64).tobytes(),
+                values=numbers.tobytes(),
                 counts=columns.events[present].astype(np.int64).tobytes(),
+                others=others,
             )
         )
 

@@ -1,10 +1,13 @@
 """What travels from map tasks to shards: one report per (task, shard), partials as binary columns."""
 
+import pickle
 import zlib
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 
+from streaming.aggregates.base import Part
 from streaming.partials import LanePartials
 from streaming.results import GroupKey
 
@@ -36,7 +39,10 @@ class PackedPartials(msgspec.Struct, array_like=True):
     keys: list[GroupKey]
     group: bytes
     start: bytes
-    columns: bytes  # events, values, x, error: float64, one after the other
+    events: bytes
+    values: bytes
+    parts: list[bytes]  # gathered states: columns of numbers one after the other, or a pickled list
+    failures: tuple[int, str] = (0, "")
 
 
 class TaskReport(msgspec.Struct, array_like=True):
@@ -64,21 +70,47 @@ def decode(message: bytes) -> TaskReport:
 
 
 def pack(partials: LanePartials) -> PackedPartials:
-    columns = np.stack([partials.events, partials.values, partials.x, partials.error])
     return PackedPartials(
-        partials.lane, partials.keys, partials.group.tobytes(), partials.start.tobytes(), columns.tobytes()
+        partials.lane,
+        partials.keys,
+        partials.group.tobytes(),
+        partials.start.tobytes(),
+        partials.events.tobytes(),
+        partials.values.tobytes(),
+        [pack_states(states) for states in partials.parts],
+        partials.failures,
     )
 
 
-def unpack(packed: PackedPartials) -> LanePartials:
-    columns = np.frombuffer(packed.columns).reshape(4, -1)
+def unpack(packed: PackedPartials, parts: Sequence[Part]) -> LanePartials:
     return LanePartials(
         packed.lane,
         [tuple(key) for key in packed.keys],
         np.frombuffer(packed.group, np.int32),
         np.frombuffer(packed.start, np.int64),
-        *columns,
+        np.frombuffer(packed.events),
+        np.frombuffer(packed.values),
+        tuple(unpack_states(states, part) for states, part in zip(packed.parts, parts, strict=True)),
+        packed.failures,
     )
+
+
+def pack_states(states: np.ndarray) -> bytes:
+    """Gathered states (columns, …). Python's own values travel as Python's own bytes: both ends are ours."""
+    if states.dtype == object:
+        return pickle.dumps(states[0].tolist(), pickle.HIGHEST_PROTOCOL)
+    return states.tobytes()
+
+
+def unpack_states(data: bytes, part: Part) -> np.ndarray:
+    algebra = part.gathering.algebra
+    if algebra.dtype is object:
+        items = pickle.loads(data)  # noqa: S301 (written by a map task or a shard of this job)
+        states = np.empty((1, len(items)), object)
+        for at, item in enumerate(items):
+            states[0, at] = item
+        return states
+    return np.frombuffer(data, algebra.dtype).reshape(len(algebra.identity), -1)
 
 
 def split(partials: LanePartials, shards: int) -> list[LanePartials | None]:

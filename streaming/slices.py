@@ -1,110 +1,166 @@
-"""A lane's slices in memory: open ones take partials, closed ones stand in rings and feed the kernels."""
+"""A lane's slices in memory: open ones gather partials, closed ones stand in rings and feed the kernels."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from optimizer.windows import Window
-from streaming.aggregates import ALGEBRA_OF, IDENTITY, Family
-from streaming.aggregates.algebra import lacks
+from streaming.aggregates.algebra import Algebra, identity_rows, lacks
+from streaming.aggregates.base import Part
 from streaming.aggregates.count import COUNT
+from streaming.aggregates.gathering import Objects
+from streaming.aggregates.states import PARTS
 from streaming.kernels import SliceRing, traits_of
+from streaming.kernels.run.gathered import combine_rows, gather_into
 from streaming.lane_kernels import ColumnKernels
 from streaming.lanes import Lane
-from streaming.partials import LanePartials
-
-EVENTS, VALUES, X = 0, 1, 2
+from streaming.partials import LanePartials, nothing_gathered
+from streaming.shuffle import pack_states, unpack_states
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The aggregate of some slices for every group: `events`, `values` and the family's `x`."""
+    """The aggregate of some slices for every group."""
 
     events: np.ndarray
     values: np.ndarray
-    x: np.ndarray
+    parts: tuple[np.ndarray, ...]  # states of each part of the lane: (columns, groups)
 
     @classmethod
-    def empty(cls, family: Family, width: int) -> "Columns":
-        return cls(np.zeros(width), np.zeros(width), np.full(width, IDENTITY[family]))
+    def empty(cls, parts: Sequence[Part], width: int) -> "Columns":
+        states = tuple(identity_rows(part.algebra, width) for part in parts)
+        return cls(np.zeros(width), np.zeros(width), states)
 
-    def combined(self, other: "Columns", family: Family) -> "Columns":
-        combine = {"additive": np.add, "max": np.maximum, "min": np.minimum}[family]
-        return Columns(self.events + other.events, self.values + other.values, combine(self.x, other.x))
+    def only(self, names: Sequence[str], parts: Sequence[Part]) -> "Columns":
+        """Without the parts that are not asked for, in the order asked for; `parts` are those it has."""
+        at = {part.name: place for place, part in enumerate(parts)}
+        return Columns(self.events, self.values, tuple(self.parts[at[name]] for name in names))
+
+    def combined(self, newer: "Columns", parts: Sequence[Part]) -> "Columns":
+        states = (
+            _combined(part.algebra, one, other)
+            for part, one, other in zip(parts, self.parts, newer.parts, strict=True)
+        )
+        return Columns(self.events + newer.events, self.values + newer.values, tuple(states))
+
+
+def _combined(algebra: Algebra, older: np.ndarray, newer: np.ndarray) -> np.ndarray:
+    """Group by group: (columns, groups)."""
+    if algebra.dtype is object:
+        result = np.empty_like(older)
+        for at, (one, other) in enumerate(zip(older[0], newer[0], strict=True)):
+            result[0, at] = algebra.combine(one, other)
+        return result
+    return combine_rows(algebra, older, newer)
+
+
+class StoredSlice(msgspec.Struct, array_like=True):
+    """A slice as the state store keeps it: gathered states of the groups that have events."""
+
+    group: bytes
+    events: bytes
+    values: bytes
+    parts: list[bytes]
 
 
 class OpenSlice:
-    """A slice that still takes partials. Sums keep what rounding lost, so that their order is no matter."""
+    """A slice that still gathers partials."""
 
-    def __init__(self, start: int, end: int, family: Family, width: int) -> None:
+    def __init__(self, start: int, end: int, parts: Sequence[Part], width: int) -> None:
         self.start = start
         self.end = end
-        self._family = family
-        self._columns = np.zeros((4, width))
-        self._columns[X] = IDENTITY[family]
+        self._parts = parts
+        self._counts = np.zeros((2, width))  # events, values
+        self._gathered = [nothing_gathered(part.gathering, width) for part in parts]
 
-    def merge(self, group: np.ndarray, columns: np.ndarray, width: int) -> None:
-        """Fold in partials (`events, values, x, error`) of distinct groups."""
+    def merge(
+        self,
+        group: np.ndarray,
+        events: np.ndarray,
+        values: np.ndarray,
+        states: Sequence[np.ndarray],
+        width: int,
+    ) -> None:
+        """Gather partials of distinct groups."""
         self._widen(width)
-        own = self._columns
-        own[EVENTS, group] += columns[EVENTS]
-        own[VALUES, group] += columns[VALUES]
-        if self._family == "max":
-            own[X, group] = np.maximum(own[X, group], columns[X])
-        elif self._family == "min":
-            own[X, group] = np.minimum(own[X, group], columns[X])
-        else:
-            before, v = own[X, group], columns[X]
-            after = before + v
-            part = after - before
-            own[X, group] = after
-            own[3, group] += (before - (after - part)) + (v - part) + columns[3]
+        self._counts[0, group] += events
+        self._counts[1, group] += values
+        for part, own, more in zip(self._parts, self._gathered, states, strict=True):
+            if isinstance(part.gathering, Objects):
+                for at, item in zip(group.tolist(), more[0], strict=True):
+                    own[0, at] = part.gathering.combine(own[0, at], item)
+            else:
+                gather_into(part.gathering.algebra, group, np.ascontiguousarray(more), own)
 
     def columns(self, width: int) -> Columns:
+        """What it holds by now."""
         self._widen(width)
-        events, values, x, error = self._columns[:, :width]
-        return Columns(events, values, x + error if self._family == "additive" else x)
+        states = (
+            _closed(part, gathered[:, :width])
+            for part, gathered in zip(self._parts, self._gathered, strict=True)
+        )
+        return Columns(self._counts[0, :width], self._counts[1, :width], tuple(states))
 
     def to_bytes(self) -> bytes:
-        return _to_bytes(self._columns)
+        group = np.flatnonzero(self._counts[0])
+        stored = StoredSlice(
+            group.astype(np.int32).tobytes(),
+            self._counts[0, group].tobytes(),
+            self._counts[1, group].tobytes(),
+            [pack_states(gathered[:, group]) for gathered in self._gathered],
+        )
+        return msgspec.msgpack.encode(stored)
 
     def merge_bytes(self, data: bytes, width: int) -> None:
-        count = len(data) // (4 + 4 * 8)
-        group = np.frombuffer(data, np.int32, count)
-        self.merge(group, np.frombuffer(data[4 * count :]).reshape(4, count), width)
+        stored = msgspec.msgpack.decode(data, type=StoredSlice)
+        states = [unpack_states(each, part) for each, part in zip(stored.parts, self._parts, strict=True)]
+        group = np.frombuffer(stored.group, np.int32)
+        self.merge(group, np.frombuffer(stored.events), np.frombuffer(stored.values), states, width)
 
     def _widen(self, width: int) -> None:
-        missing = width - self._columns.shape[1]
-        if missing > 0:
-            missing = max(missing, self._columns.shape[1])
-            more = np.zeros((4, missing))
-            more[X] = IDENTITY[self._family]
-            self._columns = np.concatenate([self._columns, more], axis=1)
+        known = self._counts.shape[1]
+        if width <= known:
+            return
+        missing = max(width - known, known)
+        self._counts = np.concatenate([self._counts, np.zeros((2, missing))], axis=1)
+        self._gathered = [
+            np.concatenate([gathered, nothing_gathered(part.gathering, missing)], axis=1)
+            for part, gathered in zip(self._parts, self._gathered, strict=True)
+        ]
+
+
+def _closed(part: Part, gathered: np.ndarray) -> np.ndarray:
+    """The states that gathered ones become: (columns, groups)."""
+    if isinstance(part.gathering, Objects):
+        states = np.empty_like(gathered)
+        for at, item in enumerate(gathered[0]):
+            states[0, at] = part.gathering.closed(item)
+        return states
+    return part.gathering.closed(gathered)
 
 
 class ClosedSlices:
-    """Closed slices by number: a ring for each column."""
+    """Closed slices by number: a ring for the events, one for the values, and one for each part."""
 
-    def __init__(self, family: Family) -> None:
-        self.rings = (SliceRing(COUNT), SliceRing(COUNT), SliceRing(ALGEBRA_OF[family]))
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.rings = (SliceRing(COUNT), SliceRing(COUNT), *(SliceRing(part.algebra) for part in parts))
         self.starts: list[int] = []  # of the kept slices, ascending
 
     @property
     def first(self) -> int:
         return self.rings[0].first
 
-    @property
-    def next(self) -> int:
-        return self.rings[0].next
-
-    def row(self, column: int, number: int) -> np.ndarray:
-        return self.rings[column].row(number)[0]
+    def columns(self, number: int) -> Columns:
+        events, values, *states = (ring.row(number) for ring in self.rings)
+        return Columns(events[0], values[0], tuple(states))
 
     def append(self, start: int, columns: Columns) -> None:
-        for ring, row in zip(self.rings, (columns.events, columns.values, columns.x), strict=True):
-            ring.append(row[None])
+        rows = (columns.events[None], columns.values[None], *columns.parts)
+        for ring, row in zip(self.rings, rows, strict=True):
+            ring.append(row)
         self.starts.append(start)
 
     def widen(self, width: int) -> None:
@@ -127,18 +183,22 @@ class LaneSlices:
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self.family = lane.signature.family
+        self.parts = [PARTS[name] for name in lane.signature.parts]
         self.open: dict[int, OpenSlice] = {}
-        self.closed = ClosedSlices(self.family)
+        self.closed = ClosedSlices(self.parts)
         self.seconds = 0.0
+        self._just_closed: dict[int, OpenSlice] = {}  # in this batch: to be stored as they were gathered
         self._kernels = self._new_kernels()
 
     def _new_kernels(self) -> list[ColumnKernels]:
         # Numbers of events and values are exact, for which prefix differences take the fewest operations.
-        # A tree of counts alone may be planned on a kernel that sums cannot use; nobody reads its sums.
-        fits = not lacks(ALGEBRA_OF[self.family], traits_of(self.lane.kernel).needs)
-        names = ("prefix_difference", "prefix_difference", self.lane.kernel if fits else "slickdeque_inv")
+        names = ["prefix_difference", "prefix_difference", *(self._kernel_for(part) for part in self.parts)]
         return [ColumnKernels(name, ring) for name, ring in zip(names, self.closed.rings, strict=True)]
+
+    def _kernel_for(self, part: Part) -> str:
+        """The planned one; a lane may keep parts from an older plan that it is not for."""
+        fits = not lacks(part.algebra, traits_of(self.lane.kernel).needs)
+        return self.lane.kernel if fits else "flatfit"
 
     @property
     def steps(self) -> int:
@@ -152,24 +212,32 @@ class LaneSlices:
             self._kernels = self._new_kernels()
 
     def merge(self, partials: LanePartials, groups: np.ndarray, width: int) -> list[int]:
-        """Fold partials into their open slices; returns the starts of the slices touched."""
-        columns = np.stack([partials.events, partials.values, partials.x, partials.error])
+        """Gather partials in their open slices; returns the starts of the slices touched."""
         starts, position = np.unique(partials.start, return_inverse=True)
-        for index, start in enumerate(starts.tolist()):
-            rows = np.flatnonzero(position == index)
-            self.open_slice(start, width).merge(groups[partials.group[rows]], columns[:, rows], width)
+        by_slice = np.argsort(position, kind="stable")
+        bounds = np.searchsorted(position[by_slice], np.arange(1, len(starts)))
+        for start, rows in zip(starts.tolist(), np.split(by_slice, bounds), strict=True):
+            self.open_slice(start, width).merge(
+                groups[partials.group[rows]],
+                partials.events[rows],
+                partials.values[rows],
+                [states[:, rows] for states in partials.parts],
+                width,
+            )
         return starts.tolist()
 
     def open_slice(self, start: int, width: int) -> OpenSlice:
         if start not in self.open:
             end = self.lane.slice_end(start)
-            self.open[start] = OpenSlice(start, end, self.family, width)
+            self.open[start] = OpenSlice(start, end, self.parts, width)
         return self.open[start]
 
     def close_until(self, instant: int, width: int) -> None:
         """Close the slices that end at or before `instant`, oldest first."""
+        self._just_closed.clear()
         for start in sorted(s for s, open_slice in self.open.items() if open_slice.end <= instant):
-            self.closed.append(start, self.open.pop(start).columns(width))
+            self._just_closed[start] = self.open.pop(start)
+            self.closed.append(start, self._just_closed[start].columns(width))
         self.closed.widen(width)
 
     def finals(self, dues: Sequence[tuple[Window, int]]) -> list[Columns]:
@@ -178,38 +246,40 @@ class LaneSlices:
             (window, self.closed.number_from(end) - 1, self.closed.number_from(end - window.range))
             for window, end in dues
         ]
-        found = [kernels.finals(wanted) for kernels in self._kernels]
-        return [Columns(*rows) for rows in zip(*found, strict=True)]
+        return self._columns([kernels.finals(wanted) for kernels in self._kernels])
 
     def provisionals(self, spans: Sequence[tuple[int, int]], width: int) -> list[Columns]:
         """Windows `[start, end)` that are not final: closed slices from `start` on, open ones up to `end`."""
         lows = {start: self.closed.number_from(start) for start, _ in spans}
         order = sorted(set(lows.values()))
-        found = [kernels.ahead(order) for kernels in self._kernels]
-        closed = dict(zip(order, (Columns(*rows) for rows in zip(*found, strict=True)), strict=True))
+        found = self._columns([kernels.ahead(order) for kernels in self._kernels])
+        closed = dict(zip(order, found, strict=True))
         return [self._with_open(closed[lows[start]], start, end, width) for start, end in spans]
+
+    def _columns(self, found: list[list[np.ndarray]]) -> list[Columns]:
+        """What each kernel found, by answer."""
+        return [
+            Columns(events[0], values[0], tuple(states))
+            for events, values, *states in zip(*found, strict=True)
+        ]
 
     def between(self, start: int, end: int, width: int) -> Columns:
         """All slices inside `[start, end)`, one by one: for windows that span a change of lanes."""
-        columns = Columns.empty(self.family, width)
+        self.closed.widen(width)
+        columns = Columns.empty(self.parts, width)
         for number in range(self.closed.number_from(start), self.closed.number_from(end)):
-            row = Columns(*(_padded(self.closed.row(c, number), width, c, self.family) for c in range(3)))
-            columns = columns.combined(row, self.family)
+            columns = columns.combined(self.closed.columns(number), self.parts)
         return self._with_open(columns, start, end, width)
 
     def _with_open(self, columns: Columns, start: int, end: int, width: int) -> Columns:
         for at in sorted(self.open):
             if start <= at and self.open[at].end <= end:
-                columns = columns.combined(self.open[at].columns(width), self.family)
+                columns = columns.combined(self.open[at].columns(width), self.parts)
         return columns
 
     def slice_bytes(self, start: int) -> bytes:
-        """A slice as the state store keeps it, open or closed."""
-        if start in self.open:
-            return self.open[start].to_bytes()
-        number = self.closed.number_from(start)
-        rows = [self.closed.row(column, number) for column in range(3)]
-        return _to_bytes(np.stack([*rows, np.zeros_like(rows[0])]))
+        """A slice that was touched in this batch, as the state store keeps it."""
+        return (self.open.get(start) or self._just_closed[start]).to_bytes()
 
     def starts(self) -> list[int]:
         """Starts of all slices that hold events, ascending."""
@@ -220,17 +290,3 @@ class LaneSlices:
         gone = self.closed.starts[: bisect_left(self.closed.starts, instant)]
         self.closed.evict_before(instant)
         return gone
-
-
-def _to_bytes(columns: np.ndarray) -> bytes:
-    """The groups that have events, as int32 numbers and four float64 columns."""
-    group = np.flatnonzero(columns[EVENTS]).astype(np.int32)
-    return group.tobytes() + columns[:, group].tobytes()
-
-
-def _padded(row: np.ndarray, width: int, column: int, family: Family) -> np.ndarray:
-    missing = width - len(row)
-    if missing <= 0:
-        return row[:width]
-    fill = IDENTITY[family] if column == X else 0.0
-    return np.concatenate([row, np.full(missing, fill)])

@@ -8,11 +8,21 @@ import msgspec
 from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.queries import InvalidQuery, QuerySpec
 from streaming import expressions
+from streaming.aggregates import AGGREGATES
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
 from streaming.sources import TIME_UNITS, FieldType, TimeUnit
 
 NUMERIC: tuple[FieldType, ...] = ("integer", "number")
+# What kinds of fields an aggregate takes, by the kind of values it is for.
+TAKES: dict[str, tuple[FieldType, ...]] = {
+    "numbers": NUMERIC,
+    "pairs": NUMERIC,
+    "texts": ("text",),
+    "truths": ("boolean",),
+    "anything": ("text", "integer", "number", "boolean"),
+}
+WORDS = {"pairs": "numbers", "truths": "true or false"}
 
 
 class InvalidSpec(ValueError):
@@ -79,14 +89,28 @@ def _queries(value: Any) -> tuple[QuerySpec, ...]:
     return tuple(queries)
 
 
+def _type_of(field: str, types: dict[str, FieldType]) -> FieldType:
+    """Of a field, or of an expression of fields."""
+    if field in types:
+        return types[field]
+    if field.isidentifier():
+        raise InvalidQuery("field", f"No field “{field}”.")
+    try:
+        return expressions.check_value(field, types)
+    except InvalidExpression as error:
+        raise InvalidQuery("field", error.sentence) from error
+
+
 def check_fields(query: QuerySpec, types: dict[str, FieldType]) -> None:
     """Refuse a query that does not fit the fields of its source."""
-    if query.field is not None and query.field not in types:
-        raise InvalidQuery("field", f"No field “{query.field}”.")
-    if query.field is not None and query.aggregate != "count" and types[query.field] not in NUMERIC:
-        raise InvalidQuery(
-            "field", f"“{query.field}” is {types[query.field]}; the {query.aggregate} needs numbers."
-        )
+    if query.field is not None:
+        kind = _type_of(query.field, types)
+        needed = AGGREGATES[query.aggregate].takes
+        if kind not in TAKES[needed]:
+            raise InvalidQuery(
+                "field",
+                f"“{query.field}” is {kind}; the {query.aggregate} needs {WORDS.get(needed, needed)}.",
+            )
     for name in query.group_by:
         if name not in types:
             raise InvalidQuery("group_by", f"No field “{name}”.")

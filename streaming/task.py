@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streaming import expressions, partials, progress, shuffle, watermark
+from streaming.aggregates.gathering import Order, places
 from streaming.formats import FORMATS
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shuffle import DeadLetter, PartitionReport, TaskReport
@@ -41,6 +42,7 @@ class _Gathered:
 
     tables: list[pa.Table] = field(default_factory=list)
     times: list[np.ndarray] = field(default_factory=list)
+    places: list[np.ndarray] = field(default_factory=list)
     partitions: dict[int, PartitionReport] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     clock: int | None = None
@@ -70,7 +72,8 @@ def work(
     folded = []
     if gathered.tables:
         table = pa.concat_tables(gathered.tables)
-        folded = partials.fold(table, np.concatenate(gathered.times), timeline.lanes, types)
+        order = Order(np.concatenate(gathered.times), np.concatenate(gathered.places))
+        folded = partials.fold(table, order, timeline.lanes, types)
     seconds = time.perf_counter() - began - waited
     return _reports(setup, timeline, gathered, folded, seconds)
 
@@ -80,8 +83,7 @@ def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType
     names = {source.event_time} - {None}
     for lane in timeline.lanes:
         names.update(lane.signature.group_by, expressions.fields(lane.signature.where))
-        if lane.signature.field:
-            names.add(lane.signature.field)
+        names.update(expressions.fields_of_value(lane.signature.field, source.types))
     return {name: kind for name, kind in source.schema if name in names}
 
 
@@ -148,6 +150,8 @@ def _take_events(
     gathered.dead_letters += [_dead_letter(source, run_, row, reason) for row, reason in refused]
     gathered.tables.append(table.filter(pa.array(~late)))
     gathered.times.append(times[~late])
+    offsets = run_.column(2).to_numpy(zero_copy_only=False)[rows[~late]]
+    gathered.places.append(places(partition, offsets))
     if report is None:
         first = int(times[0]) if len(times) else before
         report = PartitionReport(before, before, first, events=0, malformed=0, late=0)

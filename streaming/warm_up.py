@@ -13,8 +13,8 @@ from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming import shuffle, task
-from streaming.aggregates import ALGEBRA_OF
 from streaming.aggregates.algebra import lacks
+from streaming.aggregates.states import PARTS
 from streaming.kernels import KERNELS, traits_of
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
@@ -24,7 +24,7 @@ from streaming.watermark import Watermark
 
 # Every kernel with an aggregate that it can compute, and every family that the job has.
 KERNEL_USES = (
-    *(("count" if lacks(ALGEBRA_OF["max"], traits_of(name).needs) else "max", name) for name in KERNELS),
+    *(("count" if lacks(PARTS["max"].algebra, traits_of(name).needs) else "max", name) for name in KERNELS),
     ("mean", "slickdeque_inv"),
     ("mean", "flatfit"),
     ("min", "slickdeque_noninv"),

@@ -8,10 +8,11 @@ from django.http import QueryDict
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import parse_windows, write_windows
 from dashboard.sources.models import Source
-from optimizer.queries import AGGREGATES, InvalidQuery, QuerySpec, WindowSpec
+from optimizer.queries import InvalidQuery, QuerySpec, WindowSpec
 from streaming.expressions import InvalidExpression, check
 
 NUMERIC = ("integer", "number")
+AGGREGATES = ("count", "sum", "mean", "min", "max")  # that the page offers
 NAME_LENGTH = 120
 
 

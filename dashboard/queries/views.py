@@ -16,11 +16,11 @@ from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
-from dashboard.queries.drafts import NUMERIC, Checked, Draft, check_draft
+from dashboard.queries.drafts import AGGREGATES, NUMERIC, Checked, Draft, check_draft
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.sources.models import Source
-from optimizer.queries import AGGREGATES, WindowSpec
+from optimizer.queries import WindowSpec
 
 
 @require_GET

@@ -1,8 +1,5 @@
 """Aggregates. One file each; the table below is all there are."""
 
-from typing import Literal
-
-from streaming.aggregates.algebra import Algebra
 from streaming.aggregates.all import all_true
 from streaming.aggregates.any import any_true
 from streaming.aggregates.approx_distinct_count import approx_distinct_count
@@ -20,16 +17,16 @@ from streaming.aggregates.first_n import first_n
 from streaming.aggregates.geometric_mean import geometric_mean
 from streaming.aggregates.last import last
 from streaming.aggregates.last_n import last_n
-from streaming.aggregates.max import Max, maximum
+from streaming.aggregates.max import maximum
 from streaming.aggregates.max_count import max_count
 from streaming.aggregates.mean import mean
-from streaming.aggregates.min import Min, minimum
+from streaming.aggregates.min import minimum
 from streaming.aggregates.min_count import min_count
 from streaming.aggregates.percentile import percentile
 from streaming.aggregates.product import product
 from streaming.aggregates.range import spread
 from streaming.aggregates.stddev import stddev, stddev_population
-from streaming.aggregates.sum import Sum, total
+from streaming.aggregates.sum import total
 from streaming.aggregates.sum_of_squares import sum_of_squares
 from streaming.aggregates.text_max import text_max
 from streaming.aggregates.text_min import text_min
@@ -75,22 +72,4 @@ AGGREGATES: dict[str, Aggregate] = {
     "p99": percentile(0.99),
 }
 
-Family = Literal["additive", "max", "min"]
-
-ALGEBRA_OF: dict[Family, Algebra] = {"additive": Sum(), "max": Max(), "min": Min()}
-IDENTITY: dict[Family, float] = {family: algebra.identity[0] for family, algebra in ALGEBRA_OF.items()}
-FAMILIES: dict[str, Family] = {
-    "count": "additive",
-    "sum": "additive",
-    "mean": "additive",
-    "max": "max",
-    "min": "min",
-}
-
-
-def family_of(name: str) -> Family:
-    """The family whose partials an aggregate is read off; KeyError: it has none."""
-    return FAMILIES[name]
-
-
-__all__ = ["AGGREGATES", "ALGEBRA_OF", "IDENTITY", "Aggregate", "Family", "family_of"]
+__all__ = ["AGGREGATES", "Aggregate"]

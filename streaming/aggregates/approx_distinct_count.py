@@ -1,5 +1,6 @@
 """How many different values, about: a CPC sketch (Lang: Back to the Future, 2017) of 2.5 kilobytes."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 from datasketches import cpc_sketch, cpc_union
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Bulk
 
 LG_K = 12  # error of a merged sketch: ln 2 / √2¹² = 1.1 % (one standard deviation)
 GREATEST = 1 << 63
@@ -53,10 +55,15 @@ def _hashable(value: Any) -> int | float | str:
     return str(value.normalize()) if isinstance(value, Decimal) else repr(value)
 
 
-def _lift(value: Any) -> tuple[bytes, ...]:
+def _sketch_of(values: Sequence[Any]) -> bytes:
     sketch = cpc_sketch(LG_K)
-    sketch.update(_hashable(value))
-    return (_union(sketch),)
+    for value in values:
+        sketch.update(_hashable(value))
+    return _union(sketch)
+
+
+def _lift(value: Any) -> tuple[bytes, ...]:
+    return (_sketch_of([value]),)
 
 
 def _lower(values: int, state: bytes | None) -> int:
@@ -69,5 +76,6 @@ approx_distinct_count = Aggregate(
     _lift,
     _lower,
     takes="anything",
+    gatherings=(Bulk(DistinctSketch(), _sketch_of),),
     error="off by less than 1.1 % two times in three, by less than 2.2 % in 95 % of cases, 3.3 % in 99.7 %",
 )

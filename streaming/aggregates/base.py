@@ -6,12 +6,13 @@ values and are never lifted. NaN has no place in an order: aggregates that order
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from streaming.aggregates.algebra import Algebra, State
+from streaming.aggregates.gathering import Columns, Gathering, Numbers, Objects
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,50 @@ class Aggregate:
     lower: Callable[..., Any]
     takes: str = "numbers"  # or "texts", "anything", "truths", "pairs": what kind of values it is for
     error: str = ""  # of an approximate one: how far off it may be, in words
+    # `lift` for a whole column of numbers and the times of their events: the columns of each part's states.
+    lift_column: Callable[[np.ndarray, np.ndarray], tuple[Columns, ...]] | None = None
+    state_names: tuple[str, ...] = ()  # of its parts, where another makes other states of the same algebra
+    gatherings: tuple[Gathering, ...] = ()  # of its parts, where states are not gathered as they are
 
     @property
     def exact(self) -> bool:
         return not self.error
+
+    @property
+    def states(self) -> tuple["Part", ...]:
+        """Its parts as a lane keeps them; those of the same name are the same states."""
+        names = self.state_names or tuple(map(_name_of, self.parts))
+        gatherings = self.gatherings or tuple(self._gathered_as_they_are(at) for at in range(len(self.parts)))
+        return tuple(
+            Part(name, algebra, gathering, self, at)
+            for at, (name, algebra, gathering) in enumerate(zip(names, self.parts, gatherings, strict=True))
+        )
+
+    def _gathered_as_they_are(self, at: int) -> Gathering:
+        algebra = self.parts[at]
+        if algebra.dtype is object:
+            return Objects(algebra, lambda value: self.lift(value)[at])
+        return Numbers(algebra)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of an aggregate's states, which other aggregates may have as well."""
+
+    name: str
+    algebra: Algebra
+    gathering: Gathering
+    aggregate: Aggregate = field(compare=False)  # that says how values are lifted
+    at: int = field(compare=False)  # which of the aggregate's parts
+
+    @property
+    def takes(self) -> str:
+        return self.aggregate.takes
+
+
+def _name_of(algebra: Algebra) -> str:
+    """With its parameters, where it has any."""
+    return algebra.name if not algebra else f"{algebra.name}{tuple(algebra)}"
 
 
 def where_any(values: np.ndarray, answer: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from streaming.aggregates.base import Aggregate
 from streaming.aggregates.bounded import NOTHING, Bounded
+from streaming.aggregates.gathering import Items
 
 
 class Collect(NamedTuple):
@@ -33,4 +34,6 @@ def collect(limit: int = 1000) -> Aggregate:
         lambda value: (Bounded((value,), False),),
         lambda values, bounded: bounded if values else None,
         takes="anything",
+        # One more than the limit says that there were more.
+        gatherings=(Items(Collect(limit), lambda value: Bounded((value,), False), limit + 1),),
     )

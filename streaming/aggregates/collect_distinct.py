@@ -1,9 +1,10 @@
 """Values that differ, by their first appearance: the oldest up to a limit."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from streaming.aggregates.base import Aggregate
 from streaming.aggregates.bounded import NOTHING, Bounded
+from streaming.aggregates.gathering import DistinctItems
 from streaming.aggregates.one_nan import comparable, plain
 
 
@@ -29,10 +30,15 @@ class CollectDistinct(NamedTuple):
 def collect_distinct(limit: int = 1000) -> Aggregate:
     if limit < 1:
         raise ValueError("collect_distinct keeps at least one value.")
+
+    def item(value: Any) -> Bounded:
+        return Bounded((comparable(value),), False)
+
     return Aggregate(
         "collect_distinct",
         (CollectDistinct(limit),),
-        lambda value: (Bounded((comparable(value),), False),),
+        lambda value: (item(value),),
         lambda values, bounded: Bounded(tuple(map(plain, bounded.items)), bounded.cut) if values else None,
         takes="anything",
+        gatherings=(DistinctItems(CollectDistinct(limit), item, limit + 1),),
     )

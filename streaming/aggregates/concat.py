@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from streaming.aggregates.base import Aggregate
 from streaming.aggregates.bounded import Bounded
+from streaming.aggregates.gathering import Items
 
 
 class Concat(NamedTuple):
@@ -30,10 +31,16 @@ class Concat(NamedTuple):
 def concat(separator: str = ",", limit: int = 10_000) -> Aggregate:
     if limit < 1:
         raise ValueError("concat keeps at least one character.")
+
+    def lift(value: str) -> Bounded:
+        return Bounded.of(value, limit, False)
+
     return Aggregate(
         "concat",
         (Concat(separator, limit),),
-        lambda value: (Bounded.of(value, limit, False),),
+        lambda value: (lift(value),),
         lambda values, bounded: bounded if values else None,
         takes="texts",
+        # A text takes one character at least, its separator, or else nothing can be cut.
+        gatherings=(Items(Concat(separator, limit), lift, limit + 2),),
     )

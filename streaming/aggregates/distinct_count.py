@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Bulk
 from streaming.aggregates.one_nan import comparable
 
 NOTHING: frozenset[Any] = frozenset()
@@ -30,4 +31,5 @@ distinct_count = Aggregate(
     lambda value: (frozenset((comparable(value),)),),
     lambda values, distinct: len(distinct),  # of no values as well: a count is 0 then, as in SQL
     takes="anything",
+    gatherings=(Bulk(DistinctValues(), lambda values: frozenset(map(comparable, values))),),
 )

@@ -79,4 +79,10 @@ def exact_sum(scale: int = 0) -> Aggregate:
     def lower(values, state):
         return np.frompyfunc(answer, 3, 1)(values, *state)
 
-    return Aggregate("exact_sum", (ExactSum(),), lift, lower)
+    def lift_column(values, times):
+        if scale or not (np.abs(values) < 2.0**53).all() or (values != np.floor(values)).any():
+            raise ValueError("Not all are whole numbers: one by one it is said of each.")
+        units = values.astype(np.int64)
+        return ((units >> BITS, units & LOW),)
+
+    return Aggregate("exact_sum", (ExactSum(),), lift, lower, lift_column=lift_column)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Items
 
 
 class FirstN(NamedTuple):
@@ -32,4 +33,5 @@ def first_n(n: int = 10) -> Aggregate:
         lambda value: ((value,),),
         lambda values, items: items if values else None,
         takes="anything",
+        gatherings=(Items(FirstN(n), lambda value: (value,), n),),
     )

@@ -57,4 +57,10 @@ def _lower(values, state):
     return where_any(values, np.where(negatives > 0, np.nan, np.where(zeros > 0, nothing, mean)))
 
 
-geometric_mean = Aggregate("geometric_mean", (LogSum(),), _lift, _lower)
+def _lift_column(values, times):
+    # math.log's own results, so that a value is the same whichever way it came.
+    logs = [0.0 if value <= 0 else math.log(value) for value in values.tolist()]
+    return ((np.array(logs), (values == 0) * 1.0, (values < 0) * 1.0),)
+
+
+geometric_mean = Aggregate("geometric_mean", (LogSum(),), _lift, _lower, lift_column=_lift_column)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from streaming.aggregates.base import Aggregate, where_any
+from streaming.aggregates.gathering import Ordered
 
 
 class Last(NamedTuple):
@@ -24,9 +25,34 @@ class Last(NamedTuple):
         return (newer[0] if kept else older[0], newer[1] if kept else older[1])
 
 
+class GatheredLast(NamedTuple):
+    """With time and place of the event."""
+
+    name = "gathered_last"
+    dtype = np.float64
+    identity = (0.0, 0.0, 0.0, 0.0)
+    commutative = True
+    inverse = "none"
+    selective = True
+    idempotent = True
+    running_identity = ()
+
+    def combine(self, older, newer):
+        before = (older[2] < newer[2]) | ((older[2] == newer[2]) & (older[3] <= newer[3]))
+        kept = (newer[1] == 0.0) | ((older[1] > 0.0) & (not before))
+        return (
+            older[0] if kept else newer[0],
+            older[1] if kept else newer[1],
+            older[2] if kept else newer[2],
+            older[3] if kept else newer[3],
+        )
+
+
 last = Aggregate(
     "last",
     (Last(),),
     lambda value: ((value, 1.0),),
     lambda values, state: where_any(values, state[0]),
+    lift_column=lambda values, times: ((values, np.ones_like(values)),),
+    gatherings=(Ordered(GatheredLast()),),
 )

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Items
 
 
 class LastN(NamedTuple):
@@ -32,4 +33,5 @@ def last_n(n: int = 10) -> Aggregate:
         lambda value: ((value,),),
         lambda values, items: items if values else None,
         takes="anything",
+        gatherings=(Items(LastN(n), lambda value: (value,), n, newest=True),),
     )

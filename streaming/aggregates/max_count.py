@@ -31,4 +31,7 @@ max_count = Aggregate(
     (MaxCount(),),
     lambda value: ((value, 1.0) if value == value else MaxCount.identity,),
     lambda values, state: where_ordered(values, state[1], np.asarray(state[1]) > 0),
+    lift_column=lambda values, times: (
+        (np.where(values == values, values, -np.inf), (values == values) * 1.0),
+    ),
 )

@@ -27,4 +27,5 @@ minimum = Aggregate(
     lambda value: ((value,) if value == value else Min.identity,),
     # A window of nothing but ∞ looks like one of nothing but NaN, and has no answer either.
     lambda values, state: where_ordered(values, state[0], state[0] != np.inf),
+    lift_column=lambda values, times: ((np.where(values == values, values, np.inf),),),
 )

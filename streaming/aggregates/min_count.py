@@ -31,4 +31,7 @@ min_count = Aggregate(
     (MinCount(),),
     lambda value: ((value, 1.0) if value == value else MinCount.identity,),
     lambda values, state: where_ordered(values, state[1], np.asarray(state[1]) > 0),
+    lift_column=lambda values, times: (
+        (np.where(values == values, values, np.inf), (values == values) * 1.0),
+    ),
 )

@@ -1,10 +1,13 @@
 """Percentiles, about: a KLL sketch (Karnin, Lang, Liberty 2016). All percentiles of a field share one."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from datasketches import kll_doubles_sketch
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Bulk
 
 K = 400  # exact up to so many values; ten kilobytes for any number of them
 
@@ -32,12 +35,17 @@ class QuantileSketch(NamedTuple):
         return sketch.serialize()
 
 
-def as_sketch(value: Any) -> tuple[bytes | None, ...]:
-    if value != value:
-        return (None,)
+def _sketch_of(values: Sequence[float]) -> bytes | None:
+    known = [value for value in values if value == value]
+    if not known:
+        return None
     sketch = kll_doubles_sketch(K)
-    sketch.update(value)
-    return (sketch.serialize(),)
+    sketch.update(np.array(known, np.float64))
+    return sketch.serialize()
+
+
+def as_sketch(value: Any) -> tuple[bytes | None, ...]:
+    return (_sketch_of([value]),)
 
 
 def percentile(fraction: float = 0.95) -> Aggregate:
@@ -55,5 +63,6 @@ def percentile(fraction: float = 0.95) -> Aggregate:
         (QuantileSketch(),),
         as_sketch,
         lower,
+        gatherings=(Bulk(QuantileSketch(), _sketch_of),),
         error="exact up to 400 values; beyond, the rank is off by less than 0.7 % of all values, 99 % sure",
     )

@@ -81,4 +81,11 @@ def _lower(values, state):
     return where_any(values, np.where(zeros > 0, nothing, product))
 
 
-product = Aggregate("product", (Product(),), _lift, _lower)
+def _lift_column(values, times):
+    mantissa, exponent = np.frexp(values)
+    plain = np.isfinite(values) & (values != 0)
+    one = np.where(plain, 2.0 * mantissa, np.where(values == 0, 1.0, values))
+    return ((one, np.zeros_like(values), np.where(plain, exponent - 1.0, 0.0), (values == 0) * 1.0),)
+
+
+product = Aggregate("product", (Product(),), _lift, _lower, lift_column=_lift_column)

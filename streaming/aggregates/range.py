@@ -9,6 +9,14 @@ def _distance(values, greatest, least):
     return where_ordered(values, greatest[0] - least[0], greatest[0] >= least[0])
 
 
+def _both(values, times):
+    return (*maximum.lift_column(values, times), *minimum.lift_column(values, times))
+
+
 spread = Aggregate(
-    "range", (Max(), Min()), lambda value: (*maximum.lift(value), *minimum.lift(value)), _distance
+    "range",
+    (Max(), Min()),
+    lambda value: (*maximum.lift(value), *minimum.lift(value)),
+    _distance,
+    lift_column=_both,
 )

@@ -7,6 +7,7 @@ import numpy as np
 from streaming.aggregates.algebra import State
 from streaming.aggregates.base import Aggregate, where_any
 from streaming.aggregates.exact_arithmetic import two_sum
+from streaming.aggregates.gathering import Columns, Sums
 from streaming.compiled import jitable
 
 LEAST_TRUST = 1e-15  # of a running sum: by how much of itself it may be off
@@ -57,4 +58,15 @@ def as_sum(value: Any) -> tuple[State, ...]:
     return ((value,),)
 
 
-total = Aggregate("sum", (Sum(),), as_sum, lambda values, state: where_any(values, state[0]))
+def as_sums(values: np.ndarray, times: np.ndarray) -> tuple[Columns, ...]:
+    return ((values,),)
+
+
+total = Aggregate(
+    "sum",
+    (Sum(),),
+    as_sum,
+    lambda values, state: where_any(values, state[0]),
+    lift_column=as_sums,
+    gatherings=(Sums(),),
+)

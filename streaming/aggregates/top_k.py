@@ -1,8 +1,10 @@
 """The k greatest values, as often as they come."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from streaming.aggregates.base import Aggregate
+from streaming.aggregates.gathering import Bulk
 
 
 class TopK(NamedTuple):
@@ -23,6 +25,10 @@ class TopK(NamedTuple):
         return tuple(sorted(older + newer, reverse=True)[: self.k])  # two sorted runs: sorting is one merge
 
 
+def _greatest(values: Sequence[float], k: int) -> tuple[float, ...]:
+    return tuple(sorted((value for value in values if value == value), reverse=True)[:k])
+
+
 def top_k(k: int = 10) -> Aggregate:
     if k < 1:
         raise ValueError("top_k keeps at least one value.")
@@ -31,4 +37,5 @@ def top_k(k: int = 10) -> Aggregate:
         (TopK(k),),
         lambda value: ((value,) if value == value else (),),
         lambda values, items: items or None,
+        gatherings=(Bulk(TopK(k), lambda values: _greatest(values, k)),),
     )

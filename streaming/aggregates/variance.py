@@ -7,6 +7,7 @@ import numpy as np
 from streaming.aggregates.algebra import State
 from streaming.aggregates.base import Aggregate
 from streaming.aggregates.exact_arithmetic import quotient
+from streaming.aggregates.gathering import Columns
 
 
 class Moments(NamedTuple):
@@ -34,6 +35,11 @@ def as_moments(value: Any) -> tuple[State, ...]:
     return ((1.0, value, value - value),)  # infinite and NaN values have no distance
 
 
+def as_moments_each(values: np.ndarray, times: np.ndarray) -> tuple[Columns, ...]:
+    with np.errstate(invalid="ignore"):
+        return ((np.ones_like(values), values, values - values),)
+
+
 def sample_variance(values, state):
     enough = np.asarray(values) > 1
     return np.where(enough, state[2] / np.where(enough, state[0] - 1.0, 1.0), np.nan)[()]
@@ -44,5 +50,7 @@ def population_variance(values, state):
     return np.where(enough, state[2] / np.where(enough, state[0], 1.0), np.nan)[()]
 
 
-variance = Aggregate("variance", (Moments(),), as_moments, sample_variance)
-variance_population = Aggregate("variance_population", (Moments(),), as_moments, population_variance)
+variance = Aggregate("variance", (Moments(),), as_moments, sample_variance, lift_column=as_moments_each)
+variance_population = Aggregate(
+    "variance_population", (Moments(),), as_moments, population_variance, lift_column=as_moments_each
+)

@@ -81,6 +81,13 @@ def _load_4(self, rows, at):
     return (numbers[at], numbers[at + size], numbers[at + two], numbers[at + two + size])
 
 
+def _load_5(self, rows, at):
+    numbers, size = rows.numbers, rows.size
+    two = size + size
+    four = two + two
+    return (numbers[at], numbers[at + size], numbers[at + two], numbers[at + two + size], numbers[at + four])
+
+
 def _save_1(self, rows, at, state):
     rows.numbers[at] = state[0]
 
@@ -106,6 +113,16 @@ def _save_4(self, rows, at, state):
     numbers[at + two + size] = state[3]
 
 
+def _save_5(self, rows, at, state):
+    numbers, size = rows.numbers, rows.size
+    two = size + size
+    numbers[at] = state[0]
+    numbers[at + size] = state[1]
+    numbers[at + two] = state[2]
+    numbers[at + two + size] = state[3]
+    numbers[at + two + two] = state[4]
+
+
 @jitable
 def _number(one, other):
     return one == other or (one != one and other != other)
@@ -124,8 +141,8 @@ def _same_3(self, one, other):
 
 
 _SAMES = {1: _same_1, 2: _same_2, 3: _same_3}
-_LOADS = {1: _load_1, 2: _load_2, 3: _load_3, 4: _load_4}
-_SAVES = {1: _save_1, 2: _save_2, 3: _save_3, 4: _save_4}
+_LOADS = {1: _load_1, 2: _load_2, 3: _load_3, 4: _load_4, 5: _load_5}
+_SAVES = {1: _save_1, 2: _save_2, 3: _save_3, 4: _save_4, 5: _save_5}
 
 
 @overload(load)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streaming.aggregates import AGGREGATES, family_of
+from streaming.aggregates import AGGREGATES
 from streaming.aggregates.bounded import Bounded
 from streaming.aggregates.collect import collect
 from streaming.aggregates.collect_distinct import collect_distinct
@@ -169,15 +169,6 @@ def test_equal_values_are_one():
     distinct = answer(AGGREGATES["collect_distinct"], [NAN, 1.0, float("nan")]).items
     assert math.isnan(distinct[0])
     assert distinct[1:] == (1.0,)
-
-
-def test_families_of_the_engine():
-    assert [family_of(name) for name in ("count", "sum", "mean", "max", "min")] == ["additive"] * 3 + [
-        "max",
-        "min",
-    ]
-    with pytest.raises(KeyError):
-        family_of("variance")
 
 
 def test_approximate_ones_say_so():
