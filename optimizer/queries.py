@@ -23,14 +23,24 @@ class WindowSpec:
 
     range: str
     slide: str
+    offset: str = ""  # how much later than a multiple of the slide windows start
 
     def window(self) -> Window:
         try:
-            return Window(parse_duration(self.range), parse_duration(self.slide))
+            offset = parse_duration(self.offset) if self.offset else 0
+            return Window(parse_duration(self.range), parse_duration(self.slide), offset)
         except InvalidDuration as error:
             raise InvalidQuery("windows", str(error)) from error
         except ValueError as error:
             raise InvalidQuery("windows", f"{self.range} every {self.slide}: {error}") from error
+
+    @property
+    def written(self) -> str:
+        """`range/slide`, and `+offset` where there is one."""
+        return f"{self.range}/{self.slide}" + (f"+{self.offset}" if self.offset else "")
+
+    def to_json(self) -> dict[str, str]:
+        return {"range": self.range, "slide": self.slide} | ({"offset": self.offset} if self.offset else {})
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class QuerySpec:
         """The family's single-window queries; `key` (default: the name) makes their ids unique."""
         return [
             Query(
-                id=f"{key or self.name}@{spec.range}/{spec.slide}",
+                id=f"{key or self.name}@{spec.written}",
                 name=self.name,
                 aggregate=self.aggregate,
                 field=self.field,
@@ -125,7 +135,7 @@ class QuerySpec:
             "name": self.name,
             "aggregate": self.aggregate,
             "field": self.field,
-            "windows": [{"range": w.range, "slide": w.slide} for w in self.windows],
+            "windows": [spec.to_json() for spec in self.windows],
             "group_by": list(self.group_by),
             "where": self.where,
         }
@@ -164,4 +174,8 @@ def _list(value: dict[str, Any], key: str) -> list[Any]:
 def _window(value: Any) -> WindowSpec:
     if not isinstance(value, dict) or not isinstance(value.get("range"), str):
         raise InvalidQuery("windows", "A window is an object with a range and a slide, such as 1m and 10s.")
-    return WindowSpec(range=value["range"], slide=str(value.get("slide") or value["range"]))
+    return WindowSpec(
+        range=value["range"],
+        slide=str(value.get("slide") or value["range"]),
+        offset=str(value.get("offset") or ""),
+    )

@@ -6,7 +6,10 @@ from functools import cached_property
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """One window definition in ticks (milliseconds), aligned by the start of its spans."""
+    """One window definition in ticks (milliseconds), aligned by the start of its spans.
+
+    A range that is shorter than the slide samples the stream: what is between two spans is in neither.
+    """
 
     range: int
     slide: int
@@ -17,8 +20,6 @@ class Window:
             raise ValueError("The window size must be longer than zero.")
         if self.slide <= 0:
             raise ValueError("The slide must be longer than zero.")
-        if self.slide > self.range:
-            raise ValueError("The slide must not be longer than the window size, or events would be skipped.")
 
     @cached_property
     def edge_classes(self) -> frozenset[tuple[int, int]]:

@@ -27,9 +27,8 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
     groups: list[GroupKey]
     values: bytes  # float64; NaN where the window holds no value of the field
     counts: bytes  # int64, events in the window
-    others: list[Any] | None = (
-        None  # answers that are no floats (texts, lists, exact numbers), as JSON has them
-    )
+    others: list[Any] | None = None  # answers that are no floats (texts, lists, exact numbers)
+    revision: int = 0  # how often late events have changed it since it seemed complete
 
     @property
     def key(self) -> bytes:

@@ -8,6 +8,7 @@ gives the same output, which is what makes a replayed batch harmless.
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,6 +25,8 @@ from streaming.watermark import Watermark
 
 END_OF_DATA = b"end"  # in place of a plan: no more events will come, close every window
 PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent per batch
+GROUP_LIMIT = 1_000_000  # of a group-by in one shard: an identifier in a group-by must not end the job
+OTHER = "…other"  # in every field of the group that takes what is beyond the limit
 
 
 class StaleTask(RuntimeError):
@@ -37,23 +40,34 @@ class ShardMeta(msgspec.Struct, array_like=True):
     timeline: Timeline
     watermark: Watermark
     whole_from: int = EARLIEST  # windows that start earlier may miss events from before the job's start
+    # By query and window end, how often late events have changed what was told; of windows not yet final.
+    revisions: dict[str, dict[int, int]] = {}
 
 
 class GroupIndex:
-    """Numbers for the groups of one group-by, in order of appearance."""
+    """Numbers for the groups of one group-by, in order of appearance; those beyond the limit share one."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
         self.keys: list[GroupKey] = []
         self._numbers: dict[GroupKey, int] = {}
+        self._limit = limit
 
     def numbers(self, keys: Sequence[GroupKey]) -> np.ndarray:
         return np.array([self.number(key) for key in keys], np.int64)
 
     def number(self, key: GroupKey) -> int:
-        number = self._numbers.setdefault(key, len(self.keys))
-        if number == len(self.keys):
+        number = self._numbers.get(key)
+        if number is None and len(self.keys) >= self._limit:
+            key = (OTHER,) * len(key)
+            number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.keys)
             self.keys.append(key)
         return number
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.keys) > self._limit
 
 
 @dataclass
@@ -65,18 +79,22 @@ class Outcome:
     meter: dict[str, object] = field(default_factory=dict)
     touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start) to be stored
     evicted: set[tuple[str, int]] = field(default_factory=set)
+    failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
 
 class Shard:
-    def __init__(self, number: int, source: SourceSpec, meta: ShardMeta) -> None:
+    def __init__(
+        self, number: int, source: SourceSpec, meta: ShardMeta, group_limit: int = GROUP_LIMIT
+    ) -> None:
         self.number = number
         self.source = source
         self.meta = meta
+        self.group_limit = group_limit
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
         self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes}
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
-        return self.groups.setdefault(group_by, GroupIndex())
+        return self.groups.setdefault(group_by, GroupIndex(self.group_limit))
 
     def restore(self, stored: Iterable[tuple[str, int, bytes]]) -> None:
         """Take stored slices back (after the groups); kernels are built from the closed ones."""
@@ -90,7 +108,7 @@ class Shard:
     def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
         began = time.perf_counter()
         outcome = Outcome()
-        before = self.meta.watermark.value
+        before, seen = self.meta.watermark.value, self.meta.watermark.greatest
         self._verify(reports)
         self._observe(reports)
         partials, late = self._merge(reports, outcome)
@@ -98,9 +116,11 @@ class Shard:
         now = LATEST if ended else self.meta.watermark.advance()
         kernel_began = time.perf_counter()
         steps = {lane: slices.steps for lane, slices in self.lanes.items()}
+        self._note_revisions(seen, before, outcome)
         self._answer_finals(before, now, batch, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
+        self._forget_revisions(now)
         kernel_seconds = time.perf_counter() - kernel_began
         self._evict(now, outcome)
         self.meta.batch = batch
@@ -152,6 +172,9 @@ class Shard:
                 counts[partials.lane] = counts.get(partials.lane, 0) + len(kept.start)
                 outcome.touched.update((partials.lane, start) for start in starts)
             outcome.dead_letters += report.dead_letters
+            for lane, (count, reason) in report.failures.items():
+                known, why = outcome.failures.get(lane, (0, reason))
+                outcome.failures[lane] = (known + count, why)
         return counts, late
 
     def _adopt(self, reports: list[TaskReport]) -> bool:
@@ -178,6 +201,34 @@ class Shard:
         self.lanes = lanes
 
     # --- answering ------------------------------------------------------------------------------------
+
+    def _note_revisions(self, seen: int | None, watermark: int, outcome: Outcome) -> None:
+        """Count windows that seemed complete, as later events had been seen, and that changed after all."""
+        if seen is None or not outcome.touched:
+            return
+        oldest: dict[str, int] = {}
+        for lane, start in outcome.touched:
+            oldest[lane] = min(start, oldest.get(lane, start))
+        for member in self.meta.timeline.members:
+            since = min((oldest[s.lane] for s in member.segments if s.lane in oldest), default=LATEST)
+            counted = self.meta.revisions.get(member.query, {})
+            end = member.window.first_end_after(
+                max(since, watermark, seen - PROVISIONAL_WINDOWS * member.slide)
+            )
+            while end <= seen:
+                counted[end] = counted.get(end, 0) + 1
+                end += member.slide
+            if counted:
+                self.meta.revisions[member.query] = counted
+
+    def _forget_revisions(self, watermark: int) -> None:
+        asked = {member.query for member in self.meta.timeline.members}
+        kept = (
+            (query, {end: number for end, number in ends.items() if end > watermark})
+            for query, ends in self.meta.revisions.items()
+            if query in asked
+        )
+        self.meta.revisions = {query: ends for query, ends in kept if ends}
 
     def _answer_finals(self, before: int, now: int, batch: int, outcome: Outcome) -> None:
         """Every window that ends in `(before, now]` and holds an event, once, with its final value."""
@@ -297,6 +348,7 @@ class Shard:
                 values=numbers.tobytes(),
                 counts=columns.events[present].astype(np.int64).tobytes(),
                 others=others,
+                revision=self.meta.revisions.get(member.query, {}).get(end, 0),
             )
         )
 
@@ -326,7 +378,7 @@ class Shard:
         produced: dict[str, int] = {}
         for block in outcome.blocks:
             produced[by_query[block.query]] = produced.get(by_query[block.query], 0) + len(block.groups)
-        trees = {
+        trees: dict[str, dict[str, Any]] = {
             slices.lane.tree: {
                 "partials": partials.get(lane, 0),
                 "kernel_steps": max(0, slices.steps - steps.get(lane, 0)),
@@ -334,6 +386,9 @@ class Shard:
                 "groups": len(self._group_index(slices).keys),
                 "slices": len(slices.closed.starts) + len(slices.open),
                 "results": produced.get(lane, 0),
+                "failed_values": outcome.failures.get(lane, (0, ""))[0],
+                "failure": outcome.failures.get(lane, (0, ""))[1],
+                "groups_limited": self._group_index(slices).is_full,
             }
             for lane, slices in self.lanes.items()
             if slices.lane.until == LATEST

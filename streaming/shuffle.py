@@ -42,7 +42,6 @@ class PackedPartials(msgspec.Struct, array_like=True):
     events: bytes
     values: bytes
     parts: list[bytes]  # gathered states: columns of numbers one after the other, or a pickled list
-    failures: tuple[int, str] = (0, "")
 
 
 class TaskReport(msgspec.Struct, array_like=True):
@@ -55,6 +54,7 @@ class TaskReport(msgspec.Struct, array_like=True):
     clock: int | None = None  # newest heartbeat
     plan: bytes | None = None  # newest message of the plans topic
     seconds: float = 0.0
+    failures: dict[str, tuple[int, str]] = {}  # by lane: values that it could not take, and why one was not
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -78,7 +78,6 @@ def pack(partials: LanePartials) -> PackedPartials:
         partials.events.tobytes(),
         partials.values.tobytes(),
         [pack_states(states) for states in partials.parts],
-        partials.failures,
     )
 
 
@@ -91,7 +90,6 @@ def unpack(packed: PackedPartials, parts: Sequence[Part]) -> LanePartials:
         np.frombuffer(packed.events),
         np.frombuffer(packed.values),
         tuple(unpack_states(states, part) for states, part in zip(packed.parts, parts, strict=True)),
-        packed.failures,
     )
 
 

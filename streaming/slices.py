@@ -84,10 +84,10 @@ class OpenSlice:
         states: Sequence[np.ndarray],
         width: int,
     ) -> None:
-        """Gather partials of distinct groups."""
+        """Gather partials of groups, of which one may come several times."""
         self._widen(width)
-        self._counts[0, group] += events
-        self._counts[1, group] += values
+        gather_into(COUNT, group, events[None], self._counts[:1])
+        gather_into(COUNT, group, values[None], self._counts[1:])
         for part, own, more in zip(self._parts, self._gathered, states, strict=True):
             if isinstance(part.gathering, Objects):
                 for at, item in zip(group.tolist(), more[0], strict=True):

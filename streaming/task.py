@@ -206,6 +206,7 @@ def _reports(
     folded: list[partials.LanePartials],
     seconds: float,
 ) -> list[bytes]:
+    failures = {each.lane: each.failures for each in folded if each.failures[0]}
     parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
     for lane_partials in folded:
         for shard, part in enumerate(shuffle.split(lane_partials, setup.shards)):
@@ -221,6 +222,7 @@ def _reports(
                 clock=gathered.clock,
                 plan=gathered.plan,
                 seconds=seconds,
+                failures=failures if shard == 0 else {},
             )
         )
         for shard in range(setup.shards)

@@ -63,9 +63,9 @@ def test_count_needs_no_field() -> None:
             "“10 apples” is not a duration: write it as 90s, 5m or 1h30m.",
         ),
         (
-            {"windows": [{"range": "10s", "slide": "1m"}]},
+            {"windows": [{"range": "10s", "slide": "1m", "offset": "soon"}]},
             "windows",
-            "10s every 1m: The slide must not be longer than the window size, or events would be skipped.",
+            "“soon” is not a duration: write it as 90s, 5m or 1h30m.",
         ),
         (
             {"windows": [{"range": "60s", "slide": "10s"}, {"range": "1m", "slide": "10s"}]},

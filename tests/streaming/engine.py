@@ -64,6 +64,7 @@ class Engine:
     def __post_init__(self) -> None:
         self.timeline = Timeline().adopt(self.plan, EARLIEST)
         self.greatest: dict[int, int] = {}
+        self.offsets: dict[int, int] = {}  # by partition, of its next message
         self.batch_number = -1
         self.workers = [self._new_shard(number) for number in range(self.shards)]
         self.stored: list[dict[tuple[str, int], bytes]] = [{} for _ in range(self.shards)]
@@ -101,7 +102,7 @@ class Engine:
         """Lose everything but what the state store holds."""
         for number, shard in enumerate(self.workers):
             meta = msgspec.msgpack.decode(msgspec.msgpack.encode(shard.meta), type=ShardMeta)
-            fresh = Shard(number, self.source, meta)
+            fresh = Shard(number, self.source, meta, shard.group_limit)
             for group_by, index in shard.groups.items():
                 fresh.group_index(group_by).numbers(index.keys)
             fresh.restore((lane, start, data) for (lane, start), data in self.stored[number].items())
@@ -109,7 +110,9 @@ class Engine:
 
     def _run_task(self, partition: int, items: list[Event | bytes]) -> list[bytes]:
         values = [item if isinstance(item, bytes) else msgspec.json.encode(item) for item in items]
-        return self._run([(task.EVENT, partition, row, 0, value) for row, value in enumerate(values)])
+        first = self.offsets.get(partition, 0)
+        self.offsets[partition] = first + len(values)
+        return self._run([(task.EVENT, partition, first + at, 0, value) for at, value in enumerate(values)])
 
     def _run_control(self, clock: int | None, plan: Plan | None, end: bool) -> list[bytes]:
         rows: list[tuple[int, int, int, int, bytes | None]] = []

@@ -1,0 +1,71 @@
+"""What a shard does with groups without end, values that do not fit, and events that come late."""
+
+from dataclasses import replace
+
+from optimizer.queries import Query
+from optimizer.windows import Window
+from streaming.shard import OTHER
+from tests.streaming.engine import SOURCE, Engine, plan_of
+
+TUMBLING = Window(10_000, 10_000)
+
+
+def test_groups_beyond_the_limit_are_one_group_that_misses_no_event():
+    query = Query("q", "q", "sum", "temp", TUMBLING, ("device",))
+    engine = Engine(plan_of([[query]]), shards=1)
+    engine.workers[0].group_limit = 3
+    engine.batch({0: [{"ts": 1_000 + at, "device": f"d{at}", "temp": 1.0} for at in range(4)]})
+    engine.batch({0: [{"ts": 2_000 + at, "device": f"d{at}", "temp": 10.0} for at in range(6)]})
+    engine.restart()
+    engine.batch(
+        {0: [{"ts": 3_000, "device": "d5", "temp": 100.0}, {"ts": 3_001, "device": "d0", "temp": 100.0}]}
+    )
+    engine.batch(end=True)
+    sums = {group[0]: value for (_, _, group), (value, _) in engine.finals().items()}
+    assert sums == {"d0": 111.0, "d1": 11.0, "d2": 11.0, OTHER: 131.0}
+    assert sum(count for _, count in engine.finals().values()) == 12
+    assert engine.meters[1]["trees"]["1"]["groups_limited"]
+
+
+def test_a_value_that_an_aggregate_cannot_take_stops_neither_it_nor_others():
+    exact = Query("exact", "q", "exact_sum", "temp", TUMBLING)
+    plain = Query("plain", "q", "sum", "temp", TUMBLING)
+    engine = Engine(plan_of([[exact], [plain]], kernel="flatfit"))
+    engine.batch({0: [{"ts": 1_000, "temp": 2.0}, {"ts": 1_001, "temp": 0.5}, {"ts": 1_002, "temp": 3.0}]})
+    engine.batch(end=True)
+    assert engine.finals()["exact", 10_000, ()] == (5, 3)
+    assert engine.finals()["plain", 10_000, ()] == (5.5, 3)
+    tree = engine.meters[0]["trees"]["1"]
+    assert tree["failed_values"] == 1
+    assert tree["failure"] == "exact_sum is for whole numbers and decimals: 0.5 is a float with a fraction."
+    assert engine.meters[0]["trees"]["2"]["failed_values"] == 0
+
+
+def test_an_expression_that_fails_on_some_rows_goes_on_without_them():
+    source = replace(SOURCE, schema=(*SOURCE.schema, ("word", "text")))
+    computed = Query("computed", "q", "sum", "CAST(word AS DOUBLE) * 2", TUMBLING)
+    filtered = Query("filtered", "q", "count", None, TUMBLING, where="CAST(word AS DOUBLE) > 1")
+    engine = Engine(plan_of([[computed], [filtered]]), source=source)
+    engine.batch(
+        {0: [{"ts": 1_000, "word": "1.5"}, {"ts": 1_001, "word": "none"}, {"ts": 1_002, "word": "1"}]}
+    )
+    engine.batch(end=True)
+    assert engine.finals()["computed", 10_000, ()] == (5.0, 3)
+    assert engine.finals()["filtered", 10_000, ()] == (1.0, 1)
+
+
+def test_late_events_that_change_a_window_which_seemed_complete_are_numbered():
+    query = Query("q", "q", "sum", "temp", Window(1_000, 1_000))
+    source = replace(SOURCE, allowed_lateness=5_000)
+    engine = Engine(plan_of([[query]]), source=source)
+    told = []
+    for batch in ([100, 1_200], [2_500], [300, 900, 2_600], [400, 7_000]):
+        before = len(engine.blocks)
+        engine.batch({0: [{"ts": ts, "temp": 1.0} for ts in batch]})
+        told.append({b.end: (b.revision, b.final) for b in engine.blocks[before:]})
+    assert told == [
+        {1_000: (0, False), 2_000: (0, False)},
+        {3_000: (0, False)},
+        {1_000: (1, False), 2_000: (1, False), 3_000: (0, False)},
+        {1_000: (2, True), 2_000: (2, True), 3_000: (0, False), 8_000: (0, False)},
+    ]
