@@ -61,12 +61,22 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
         ) <= set(self.parts)
 
 
+class Feed(msgspec.Struct, frozen=True, array_like=True):
+    """From `since` on a lane's partials are made of those of another lane, before they are shuffled."""
+
+    lane: str
+    since: int
+
+
 class Lane(msgspec.Struct, frozen=True, array_like=True):
     id: str
     tree: str
     kernel: str
     signature: Signature
     cuts: tuple[Cut, ...]
+    feed: Feed | None = None
+    fragments: tuple[str, ...] = ()  # filters that its partials are told apart by, for lanes that it feeds
+    kept: bool = True  # False: it only feeds others, and shards do not see it
 
     @property
     def since(self) -> int:
@@ -103,8 +113,14 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
 
     def continued(self, tree: Tree, instant: int) -> "Lane":
         """This lane under a newer plan; nothing changes for a tree whose edges stay the same."""
-        lane = msgspec.structs.replace(self, kernel=tree.kernel)
+        lane = msgspec.structs.replace(self, kernel=_kernel_of(tree))
         return lane if self.cuts[-1].classes == tree.edge_classes else lane.recut(tree.edge_classes, instant)
+
+    def fed(self, by: str | None, instant: int) -> "Lane":
+        """This lane, fed by another one from now on; a feed that stays the same goes on."""
+        if by is not None and self.feed is not None and self.feed.lane == by:
+            return self
+        return msgspec.structs.replace(self, feed=None if by is None else Feed(by, instant))
 
 
 def slice_starts(times: np.ndarray, cuts: tuple[Cut, ...]) -> np.ndarray:
@@ -150,10 +166,16 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
     slide: int
     offset: int
     segments: tuple[Segment, ...]
+    # Windows whose answers it is made of, each of the one before: a shorter way to the same answer.
+    through: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def window(self) -> Window:
         return Window(self.range, self.slide, self.offset)
+
+    @property
+    def chain(self) -> tuple[Window, ...]:
+        return tuple(Window(*window) for window in self.through)
 
     def pieces(self, start: int, end: int) -> list[tuple[str, int, int]]:
         """The lanes that together hold `[start, end)`, each with its part of it."""
@@ -185,11 +207,16 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         lanes = {lane.id: lane for lane in self.lanes}
         current = {lane.tree: lane.id for lane in self.lanes if lane.until == LATEST}
         members = []
-        # A tree without queries only makes another's work cheaper; answers are the same without it.
-        for tree in (tree for tree in plan.trees if tree.queries):
-            lane = self._lane_for(tree, lanes.get(current.pop(tree.id, "")), plan.version, instant)
-            lanes[lane.id] = lane
-            members += [self._member_for(query, lane, instant, kept_from) for query in tree.queries]
+        laid_out = Layout(plan)
+        own: dict[str, Lane] = {}  # by tree
+        for tree in laid_out.with_slices:
+            known = lanes.get(current.pop(tree.id, ""))
+            lane = self._lane_for(tree, laid_out, known, plan.version, instant)
+            by = own[tree.fed_by].id if tree.fed_by else None
+            own[tree.id] = lanes[lane.id] = lane.fed(by, instant)
+        for tree in plan.trees:
+            lane, through = own[laid_out.home[tree.id]], laid_out.through[tree.id]
+            members += [self._member_for(query, lane, through, instant, kept_from) for query in tree.queries]
         for lane_id in current.values():
             lanes[lane_id] = lanes[lane_id].closed_at(instant)
         # A query that leaves a lane which goes on needs an edge there: its windows change lanes at `instant`.
@@ -200,20 +227,46 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
                     lanes[lane.id] = lane.recut(lane.cuts[-1].classes, instant)
         return Timeline(plan.version, tuple(lanes.values()), tuple(members))
 
-    def _lane_for(self, tree: Tree, lane: Lane | None, version: int, instant: int) -> Lane:
-        signature = Signature.of(tree.queries)
-        if lane is not None and lane.signature.holds(signature):
+    def _lane_for(self, tree: Tree, layout: "Layout", lane: Lane | None, version: int, instant: int) -> Lane:
+        key = tree.key
+        parts = tuple(sorted(layout.parts[tree.id]))
+        signature = Signature(key.where or None, key.group_by, key.field or None, parts)
+        kept = tree.id in layout.answering
+        same = lane is not None and lane.fragments == key.fragments and lane.kept == kept
+        if lane is not None and same and lane.signature.holds(signature):
             return lane.continued(tree, instant)
         cut = Cut(instant, LATEST, tree.edge_classes)
-        return Lane(f"{tree.id}.{version}", tree.id, tree.kernel, signature, (cut,))
+        return Lane(
+            f"{tree.id}.{version}",
+            tree.id,
+            _kernel_of(tree),
+            signature,
+            (cut,),
+            fragments=key.fragments,
+            kept=kept,
+        )
 
-    def _member_for(self, query: Query, lane: Lane, instant: int, kept_from: dict[str, int]) -> Member:
+    def _member_for(
+        self,
+        query: Query,
+        lane: Lane,
+        through: tuple[tuple[int, int, int], ...],
+        instant: int,
+        kept_from: dict[str, int],
+    ) -> Member:
         segments = self._past_of(query, lane, kept_from)
         if not segments or segments[-1].lane != lane.id:
             segments = (*segments, Segment(lane.id, max(lane.since, instant) if segments else lane.since))
         window = query.window
         return Member(
-            query.id, query.aggregate, query.field, window.range, window.slide, window.offset, segments
+            query.id,
+            query.aggregate,
+            query.field,
+            window.range,
+            window.slide,
+            window.offset,
+            segments,
+            through,
         )
 
     def _past_of(self, query: Query, lane: Lane, kept_from: dict[str, int]) -> tuple[Segment, ...]:
@@ -223,7 +276,9 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         for member in self.members:
             if member.query == query.id and lanes[member.segments[-1].lane].signature.holds(needed):
                 return member.segments
-        donors = [old for old in self.lanes if old.signature.holds(needed) and old.until == LATEST]
+        donors = [
+            old for old in self.lanes if old.kept and old.signature.holds(needed) and old.until == LATEST
+        ]
         if not donors:
             return ()
         # Its own lane, else the donor whose slices end most often: that fits the most windows.
@@ -252,6 +307,43 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         for lane in self.lanes:
             ranges = [m.range for m in self.members if any(s.lane == lane.id for s in m.segments)]
             yield lane.id, watermark - max(ranges, default=0)
+
+
+class Layout:
+    """Where the trees of a plan have their slices, and what these must hold."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.home: dict[str, str] = {}  # by tree, the tree in whose slices it finds its partials
+        self.through: dict[str, tuple[tuple[int, int, int], ...]] = {}
+        self.with_slices: list[Tree] = []  # those that feed others before these
+        trees = {tree.id: tree for tree in plan.trees}
+        for tree in plan.trees:
+            self._place(tree, trees)
+        self.parts: dict[str, set[str]] = {tree.id: set() for tree in self.with_slices}
+        self.answering = {self.home[tree.id] for tree in plan.trees if tree.queries}
+        for tree in plan.trees:
+            self.parts[self.home[tree.id]].update(parts_of(query.aggregate for query in tree.queries))
+        for tree in reversed(self.with_slices):
+            if tree.fed_by is not None:
+                self.parts[tree.fed_by] |= self.parts[tree.id]
+
+    def _place(self, tree: Tree, trees: dict[str, Tree]) -> None:
+        if tree.id in self.home:
+            return
+        if tree.fed_by is not None:
+            self._place(trees[tree.fed_by], trees)
+        if tree.fed_by is None or tree.through is None:
+            self.home[tree.id], self.through[tree.id] = tree.id, ()
+            self.with_slices.append(tree)
+            return
+        window = tree.through
+        self.home[tree.id] = self.home[tree.fed_by]
+        self.through[tree.id] = (*self.through[tree.fed_by], (window.range, window.slide, window.offset))
+
+
+def _kernel_of(tree: Tree) -> str:
+    """A tree that answers nothing itself may have to answer for others, with any aggregate."""
+    return tree.kernel or "flatfit"
 
 
 def _without_old_segments(member: Member, watermark: int) -> Member:

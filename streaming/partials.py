@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import expressions
-from streaming.aggregates.algebra import identity_rows
+from streaming import expressions, feeds
 from streaming.aggregates.base import Part
-from streaming.aggregates.gathering import Gathering, Numbers, Objects, Order
+from streaming.aggregates.gathering import Objects, Order
 from streaming.aggregates.states import PARTS
 from streaming.kernels.run.gathered import gather_into
-from streaming.lanes import LATEST, Cut, Lane, slice_starts
+from streaming.lane_partials import LanePartials, nothing_gathered
+from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
 from streaming.results import GroupKey
 from streaming.sources import FieldType
 
@@ -27,37 +27,14 @@ class Grouping:
     codes: np.ndarray
     keys: list[GroupKey]
 
-
-@dataclass(frozen=True)
-class LanePartials:
-    """One partial per (slice, group) of a lane, as parallel arrays."""
-
-    lane: str
-    keys: list[GroupKey]
-    group: np.ndarray  # int32, into keys
-    start: np.ndarray  # int64, of the slice
-    events: np.ndarray  # float64
-    values: np.ndarray  # float64, how many events have a value
-    parts: tuple[np.ndarray, ...]  # gathered states of each part of the lane: (columns, partials)
-    failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
-
-    def of_rows(self, rows: np.ndarray) -> "LanePartials":
-        """The partials that `rows` (a mask) keeps."""
-        return replace(
-            self,
-            group=self.group[rows],
-            start=self.start[rows],
-            events=self.events[rows],
-            values=self.values[rows],
-            parts=tuple(part[:, rows] for part in self.parts),
-        )
-
-    def of_groups(self, chosen: np.ndarray) -> "LanePartials":
-        """The partials of the groups that `chosen` (a mask over `keys`) keeps."""
-        kept = self.of_rows(chosen[self.group])
-        place = np.cumsum(chosen, dtype=np.int32) - 1
-        keys = [key for key, keep in zip(self.keys, chosen.tolist(), strict=True) if keep]
-        return replace(kept, keys=keys, group=place[kept.group].astype(np.int32))
+    def told_apart(self, held: Sequence[np.ndarray]) -> "Grouping":
+        """With whether each of some filters holds as further fields of the group."""
+        codes, keys = self.codes, self.keys
+        for kept in held:
+            codes = 2 * codes + kept
+            keys = [(*key, holds) for key in keys for holds in (False, True)]
+        present, codes = np.unique(codes, return_inverse=True)
+        return Grouping(codes, [keys[code] for code in present.tolist()])
 
 
 @dataclass(frozen=True)
@@ -76,27 +53,46 @@ class Slots:
 def fold(
     table: pa.Table, order: Order, lanes: Sequence[Lane], types: dict[str, FieldType]
 ) -> list[LanePartials]:
-    """Partials of all lanes from one table of events."""
-    events = Events(table, order, types)
-    return [partials for lane in lanes if (partials := events.partials(lane)) is not None]
+    """Partials of all lanes that shards keep, from one table of events."""
+    events = Events(table, order, lanes, types)
+    made = (events.partials(lane) for lane in lanes if lane.kept)
+    return [partials.told_together() for partials in made if partials is not None]
 
 
 class Events:
     """A table of events; what several lanes need of it (filters, groups, slots) is worked out once."""
 
-    def __init__(self, table: pa.Table, order: Order, types: dict[str, FieldType]) -> None:
+    def __init__(
+        self, table: pa.Table, order: Order, lanes: Sequence[Lane], types: dict[str, FieldType]
+    ) -> None:
         self._table = table
         self._order = order
         self._types = types
-        self._groupings: dict[tuple[str, ...], Grouping] = {}
-        self._kept: dict[str | None, np.ndarray | None] = {None: None}
+        self._lanes = {lane.id: lane for lane in lanes}
+        self._made: dict[str, LanePartials | None] = {}
+        self._groupings: dict[tuple[str | None, ...], Grouping] = {}
+        self._kept: dict[str, np.ndarray] = {}
         self._slots: dict[tuple[Any, ...], Slots | None] = {}
         self._values: dict[str, Values] = {}
 
     def partials(self, lane: Lane) -> LanePartials | None:
+        """Of the events, or of the partials of the lane that feeds it."""
+        if lane.id not in self._made:
+            if lane.feed is None or lane.feed.lane not in self._lanes:
+                self._made[lane.id] = self._folded(lane, LATEST)
+            else:
+                feeding = self._lanes[lane.feed.lane]
+                fed = feeds.fed(lane, feeding, self.partials(feeding))
+                self._made[lane.id] = _together(fed, self._folded(lane, lane.feed.since))
+        return self._made[lane.id]
+
+    def _folded(self, lane: Lane, before: int) -> LanePartials | None:
+        """Of the events whose time is less than `before`."""
         signature = lane.signature
-        grouping = self._grouping(signature.group_by)
-        slots = self._slots_of(signature.where, signature.group_by, lane.cuts, grouping)
+        if before < LATEST and (before == EARLIEST or (self._order.times >= before).all()):
+            return None
+        grouping = self._grouping(signature.group_by, lane.fragments)
+        slots = self._slots_of(lane, before, grouping)
         if slots is None:
             return None
         values = self._values_of(signature.field) if signature.field else None
@@ -109,22 +105,39 @@ class Events:
             parts = [lifting.gathered(PARTS[name]) for name in signature.parts]
             counted, failures = lifting.counted, lifting.failures
         return LanePartials(
-            lane.id, grouping.keys, slots.group, slots.start, slots.events, counted, tuple(parts), failures
+            lane.id,
+            grouping.keys,
+            slots.group,
+            slots.start,
+            slots.events,
+            counted,
+            tuple(parts),
+            failures,
+            len(lane.fragments),
         )
 
-    def _grouping(self, group_by: tuple[str, ...]) -> Grouping:
-        if group_by not in self._groupings:
-            self._groupings[group_by] = group(self._table, group_by, self._types)
-        return self._groupings[group_by]
+    def _grouping(self, group_by: tuple[str, ...], fragments: tuple[str, ...]) -> Grouping:
+        key = (*group_by, None, *fragments)
+        if key not in self._groupings:
+            plain = group(self._table, group_by, self._types)
+            held = [self._keeps(where) for where in fragments]
+            self._groupings[key] = plain.told_apart(held) if held else plain
+        return self._groupings[key]
 
-    def _slots_of(
-        self, where: str | None, group_by: tuple[str, ...], cuts: tuple[Cut, ...], grouping: Grouping
-    ) -> Slots | None:
-        key = (where, group_by, cuts)
+    def _keeps(self, where: str) -> np.ndarray:
+        if where not in self._kept:
+            self._kept[where] = expressions.keeps(where, self._table)
+        return self._kept[where]
+
+    def _slots_of(self, lane: Lane, before: int, grouping: Grouping) -> Slots | None:
+        signature = lane.signature
+        key = (signature.where, signature.group_by, lane.fragments, lane.cuts, before)
         if key not in self._slots:
-            if where not in self._kept:
-                self._kept[where] = expressions.keeps(str(where), self._table)
-            self._slots[key] = _slots(self._order.times, cuts, grouping, self._kept[where])
+            kept = self._keeps(signature.where) if signature.where else None
+            if before < LATEST:
+                early = self._order.times < before
+                kept = early if kept is None else kept & early
+            self._slots[key] = _slots(self._order.times, lane.cuts, grouping, kept)
         return self._slots[key]
 
     def _values_of(self, field: str) -> "Values":
@@ -133,6 +146,22 @@ class Events:
             column = self._table.column(field) if known else expressions.values(field, self._table)
             self._values[field] = Values(column)
         return self._values[field]
+
+
+def _together(one: LanePartials | None, other: LanePartials | None) -> LanePartials | None:
+    """Partials of one lane that were made in two ways."""
+    if one is None or other is None:
+        return one or other
+    return replace(
+        one,
+        keys=[*one.keys, *other.keys],
+        group=np.concatenate([one.group, other.group + np.int32(len(one.keys))]),
+        start=np.concatenate([one.start, other.start]),
+        events=np.concatenate([one.events, other.events]),
+        values=np.concatenate([one.values, other.values]),
+        parts=tuple(np.concatenate(both, axis=1) for both in zip(one.parts, other.parts, strict=True)),
+        failures=(one.failures[0] + other.failures[0], one.failures[1] or other.failures[1]),
+    )
 
 
 class Values:
@@ -217,6 +246,8 @@ class Lifting:
 
     def _gathered_objects(self, gathering: Objects) -> np.ndarray:
         store = nothing_gathered(gathering, len(self._where.used))
+        if not len(self._slots):
+            return store
         by_slot = np.argsort(self._slots, kind="stable")
         slots, first = np.unique(self._slots[by_slot], return_index=True)
         place = np.searchsorted(self._where.used, slots)
@@ -230,15 +261,6 @@ class Lifting:
         except (ValueError, TypeError, ArithmeticError) as error:
             self.failures = (self.failures[0] + len(rows), self.failures[1] or str(error))
             return gathering.nothing
-
-
-def nothing_gathered(gathering: Gathering, size: int) -> np.ndarray:
-    """Gathered states of no events: (columns, size)."""
-    if isinstance(gathering, Numbers):
-        return identity_rows(gathering.algebra, size)
-    store = np.empty((1, size), object)
-    store.fill(gathering.nothing)
-    return store
 
 
 def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType]) -> Grouping:

@@ -16,10 +16,11 @@ import numpy as np
 from optimizer.plan import Plan
 from streaming import shuffle
 from streaming.aggregates import AGGREGATES
+from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.results import GroupKey, ResultBlock, answers
 from streaming.shuffle import TaskReport
-from streaming.slices import Columns, LaneSlices
+from streaming.slices import Columns, Due, LaneSlices
 from streaming.sources import SourceSpec
 from streaming.watermark import Watermark
 
@@ -91,7 +92,7 @@ class Shard:
         self.meta = meta
         self.group_limit = group_limit
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
-        self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes}
+        self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes if lane.kept}
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
         return self.groups.setdefault(group_by, GroupIndex(self.group_limit))
@@ -195,7 +196,7 @@ class Shard:
     def redefine(self, timeline: Timeline) -> None:
         self.meta.timeline = timeline
         lanes = {}
-        for lane in timeline.lanes:
+        for lane in (lane for lane in timeline.lanes if lane.kept):
             lanes[lane.id] = self.lanes.get(lane.id) or LaneSlices(lane)
             lanes[lane.id].redefine(lane)
         self.lanes = lanes
@@ -241,13 +242,21 @@ class Shard:
                     single[pieces[0][0]].append((end, member))
                 else:
                     spanning.append((end, member))
+        chains: dict[str, set[Chain]] = {}
+        for member in self.meta.timeline.members:
+            if member.through:
+                chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, due in single.items():
             slices = self.lanes[lane]
             width = len(self._group_index(slices).keys)
             began = time.perf_counter()
             slices.close_until(now, width)
             due.sort(key=lambda item: item[0])
-            found = slices.finals([(member.window, end) for end, member in due])
+            dues = [
+                Due(member.window, end, member.chain if member.segments[-1].lane == lane else ())
+                for end, member in due
+            ]
+            found = slices.finals(dues, now, chains.get(lane, set()))
             for (end, member), columns in zip(due, found, strict=True):
                 self._emit(member, end, self._needed(member, columns, slices), batch, True, outcome)
             slices.seconds = time.perf_counter() - began
@@ -357,9 +366,11 @@ class Shard:
     def _evict(self, watermark: int, outcome: Outcome) -> None:
         timeline = self.meta.timeline
         for lane, horizon in timeline.horizons(watermark):
+            if lane not in self.lanes:  # it only feeds others
+                continue
             outcome.evicted.update((lane, start) for start in self.lanes[lane].evict_before(horizon))
         pruned = timeline.pruned(watermark)
-        gone = {lane.id for lane in timeline.lanes} - {lane.id for lane in pruned.lanes}
+        gone = self.lanes.keys() - {lane.id for lane in pruned.lanes}
         for lane in gone:
             outcome.evicted.update((lane, start) for start in self.lanes[lane].starts())
         self.redefine(pruned)

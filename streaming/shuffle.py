@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from streaming.aggregates.base import Part
-from streaming.partials import LanePartials
+from streaming.lane_partials import LanePartials
 from streaming.results import GroupKey
 
 

@@ -1,8 +1,10 @@
 """A lane's slices in memory: open ones gather partials, closed ones stand in rings and feed the kernels."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,10 +17,19 @@ from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
 from streaming.kernels import SliceRing, traits_of
 from streaming.kernels.run.gathered import combine_rows, gather_into
+from streaming.ladders import Chain, Ladders, Rung, States
 from streaming.lane_kernels import ColumnKernels
-from streaming.lanes import Lane
-from streaming.partials import LanePartials, nothing_gathered
+from streaming.lane_partials import LanePartials, nothing_gathered
+from streaming.lanes import EARLIEST, Lane
 from streaming.shuffle import pack_states, unpack_states
+
+
+class Due(NamedTuple):
+    """A window that is to be answered, and the windows whose answers it is made of."""
+
+    window: Window
+    end: int
+    through: Chain = ()
 
 
 @dataclass(frozen=True)
@@ -189,6 +200,7 @@ class LaneSlices:
         self.seconds = 0.0
         self._just_closed: dict[int, OpenSlice] = {}  # in this batch: to be stored as they were gathered
         self._kernels = self._new_kernels()
+        self._ladders = Ladders()
 
     def _new_kernels(self) -> list[ColumnKernels]:
         # Numbers of events and values are exact, for which prefix differences take the fewest operations.
@@ -202,7 +214,7 @@ class LaneSlices:
 
     @property
     def steps(self) -> int:
-        return sum(kernels.steps for kernels in self._kernels)
+        return sum(kernels.steps for kernels in self._kernels) + self._ladders.steps
 
     def redefine(self, lane: Lane) -> None:
         """The lane under a newer plan; another kernel is built from the slices at hand."""
@@ -210,6 +222,7 @@ class LaneSlices:
         self.lane = lane
         if changed:
             self._kernels = self._new_kernels()
+            self._ladders = Ladders()
 
     def merge(self, partials: LanePartials, groups: np.ndarray, width: int) -> list[int]:
         """Gather partials in their open slices; returns the starts of the slices touched."""
@@ -240,13 +253,60 @@ class LaneSlices:
             self.closed.append(start, self._just_closed[start].columns(width))
         self.closed.widen(width)
 
-    def finals(self, dues: Sequence[tuple[Window, int]]) -> list[Columns]:
-        """The windows that end at these instants, in order of ends, from closed slices alone."""
-        wanted = [
-            (window, self.closed.number_from(end) - 1, self.closed.number_from(end - window.range))
-            for window, end in dues
+    def finals(self, dues: Sequence[Due], now: int, chains: set[Chain]) -> list[Columns]:
+        """The windows that are due, in order of ends, from closed slices alone.
+
+        `chains` are those of all members: answers that longer windows are made of are taken when their slices
+        close, at `now`, since kernels do not go back.
+        """
+        self._ladders.keep(chains, self._new_rung)
+        wanted = self._numbered([(due.window, due.end) for due in dues])
+        events, values = (kernels.finals(wanted) for kernels in self._kernels[:2])
+        states: list[States] = [()] * len(dues)
+        if self.parts:
+            self._climb((), list(enumerate(dues)), now, states)
+        return [Columns(e[0], v[0], s) for e, v, s in zip(events, values, states, strict=True)]
+
+    def _numbered(self, asked: Sequence[tuple[Window, int]]) -> list[tuple[Window, int, int]]:
+        """With the numbers of their newest and oldest slice."""
+        number = self.closed.number_from
+        return [(window, number(end) - 1, number(end - window.range)) for window, end in asked]
+
+    def _climb(self, chain: Chain, dues: list[tuple[int, Due]], now: int, states: list[States]) -> None:
+        """Answer what is made of this chain's answers, then what is made of those."""
+        above = self._ladders.after(chain)
+        asked: list[tuple[int, Window, Callable[[States], None]]] = [
+            (due.end, due.window, partial(states.__setitem__, place))
+            for place, due in dues
+            if due.through == chain
         ]
-        return self._columns([kernels.finals(wanted) for kernels in self._kernels])
+        for _, rung in above:
+            rung.widen(self.closed.rings[0].groups)
+            ends = rung.due(now, self.closed.starts)
+            asked += [(end, rung.window, partial(rung.append, end)) for end in ends]
+        asked.sort(key=lambda each: each[0])
+        windows = [(window, end) for end, window, _ in asked]
+        found = self._ladders.rung(chain).finals(windows) if chain else self._of_slices(windows)
+        for (_, _, keep), answer in zip(asked, found, strict=True):
+            keep(answer)
+        for longer, _ in above:
+            self._climb(longer, dues, now, states)
+
+    def _of_slices(self, windows: Sequence[tuple[Window, int]]) -> list[States]:
+        wanted = self._numbered(windows)
+        return list(zip(*(kernels.finals(wanted) for kernels in self._kernels[2:]), strict=True))
+
+    def _new_rung(self, chain: Chain) -> Rung:
+        """With the answers of windows that lie in slices which the kernels have taken in already."""
+        window = chain[-1]
+        names = [self._kernel_for(part) for part in self.parts]
+        rung = Rung(window, self.parts, names, EARLIEST)
+        seen = self.closed.starts[: len(self.closed.starts) - len(self._just_closed)]
+        if seen:
+            width = self.closed.rings[0].groups
+            for end in rung.due(self.lane.slice_end(seen[-1]), seen):
+                rung.append(end, self._closed_between(end - window.range, end, width).parts)
+        return rung
 
     def provisionals(self, spans: Sequence[tuple[int, int]], width: int) -> list[Columns]:
         """Windows `[start, end)` that are not final: closed slices from `start` on, open ones up to `end`."""
@@ -265,11 +325,14 @@ class LaneSlices:
 
     def between(self, start: int, end: int, width: int) -> Columns:
         """All slices inside `[start, end)`, one by one: for windows that span a change of lanes."""
+        return self._with_open(self._closed_between(start, end, width), start, end, width)
+
+    def _closed_between(self, start: int, end: int, width: int) -> Columns:
         self.closed.widen(width)
         columns = Columns.empty(self.parts, width)
         for number in range(self.closed.number_from(start), self.closed.number_from(end)):
             columns = columns.combined(self.closed.columns(number), self.parts)
-        return self._with_open(columns, start, end, width)
+        return columns
 
     def _with_open(self, columns: Columns, start: int, end: int, width: int) -> Columns:
         for at in sorted(self.open):
@@ -289,4 +352,5 @@ class LaneSlices:
         """Forget slices that no window reaches back to; returns their starts."""
         gone = self.closed.starts[: bisect_left(self.closed.starts, instant)]
         self.closed.evict_before(instant)
+        self._ladders.evict_before(instant)
         return gone

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from streaming import expressions, partials, progress, shuffle, watermark
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import FORMATS
+from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shuffle import DeadLetter, PartitionReport, TaskReport
 from streaming.sources import FieldType, SourceSpec
@@ -82,7 +83,8 @@ def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType
     """The fields that some lane or the event time needs, with their types."""
     names = {source.event_time} - {None}
     for lane in timeline.lanes:
-        names.update(lane.signature.group_by, expressions.fields(lane.signature.where))
+        filters = (lane.signature.where, *lane.fragments)
+        names.update(lane.signature.group_by, *map(expressions.fields, filters))
         names.update(expressions.fields_of_value(lane.signature.field, source.types))
     return {name: kind for name, kind in source.schema if name in names}
 
@@ -203,7 +205,7 @@ def _reports(
     setup: TaskSetup,
     timeline: Timeline,
     gathered: _Gathered,
-    folded: list[partials.LanePartials],
+    folded: list[LanePartials],
     seconds: float,
 ) -> list[bytes]:
     failures = {each.lane: each.failures for each in folded if each.failures[0]}

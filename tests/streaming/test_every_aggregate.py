@@ -125,7 +125,7 @@ def events(draw: st.DrawFn) -> list[dict[str, Any]]:
 def expected(query: Query, made: list[dict[str, Any]]) -> dict[tuple[int, tuple[Any, ...]], tuple[Any, int]]:
     """(window end, group) → (answer, events), by DuckDB."""
     rows = [event | {"place": (at % 2) * PARTITION + at // 2} for at, event in enumerate(made)]
-    table = pa.Table.from_pylist(  # noqa: F841 (DuckDB reads it by its name)
+    happened = pa.Table.from_pylist(  # noqa: F841 (DuckDB reads it by its name)
         rows,
         pa.schema(list(COLUMNS.items())),
     )
@@ -136,7 +136,7 @@ def expected(query: Query, made: list[dict[str, Any]]) -> dict[tuple[int, tuple[
             SELECT *, {window.offset} + {window.slide} * unnest(generate_series(
                 floor((ts - {window.offset} - {window.range}) / {window.slide} + 1)::BIGINT,
                 floor((ts - {window.offset}) / {window.slide})::BIGINT)) AS start
-            FROM table WHERE {query.where or "true"}
+            FROM happened WHERE {query.where or "true"}
         )
         SELECT start + {window.range}, {answer}, count(*) {names} FROM placed
         WHERE ts < start + {window.range} GROUP BY start {names}

@@ -1,0 +1,87 @@
+"""Map side: partials of a lane made of the partials of another one, instead of the events once more.
+
+The other lane's slices end wherever this one's do, its groups are as fine or finer, and it keeps the same
+states; where it serves several filters its partials say which of them hold.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from streaming import expressions
+from streaming.aggregates.count import COUNT
+from streaming.aggregates.gathering import Objects
+from streaming.aggregates.states import PARTS
+from streaming.kernels.run.gathered import gather_into
+from streaming.lane_partials import LanePartials, nothing_gathered
+from streaming.lanes import Lane
+from streaming.results import GroupKey
+
+
+def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartials | None:
+    """The lane's partials, as far as it is fed."""
+    if partials is None or lane.feed is None:
+        return None
+    keys, number = _projected(lane, feeding, partials.keys)
+    rows = np.flatnonzero((partials.start >= lane.feed.since) & (number[partials.group] >= 0))
+    if not len(rows):
+        return None
+    starts, group = lane.slice_starts(partials.start[rows]), number[partials.group[rows]]
+    slices, position = np.unique(starts, return_inverse=True)
+    used, slots = np.unique(position * len(keys) + group, return_inverse=True)
+    at = {name: place for place, name in enumerate(feeding.signature.parts)}
+    states = (
+        _gathered(name, slots, partials.parts[at[name]][:, rows], len(used)) for name in lane.signature.parts
+    )
+    return LanePartials(
+        lane.id,
+        keys,
+        (used % len(keys)).astype(np.int32),
+        slices[used // len(keys)],
+        _counted(slots, partials.events[rows], len(used)),
+        _counted(slots, partials.values[rows], len(used)),
+        tuple(states),
+        partials.failures,
+        len(lane.fragments),
+    )
+
+
+def _projected(lane: Lane, feeding: Lane, keys: list[GroupKey]) -> tuple[list[GroupKey], np.ndarray]:
+    """The lane's groups, and for each group of the other lane which of them it goes to; −1: none."""
+    names = (*feeding.signature.group_by, *feeding.fragments)
+    wanted = [names.index(name) for name in (*lane.signature.group_by, *lane.fragments)]
+    kept = _kept(lane, feeding, names, keys)
+    number: dict[GroupKey, int] = {}
+    place = [
+        number.setdefault(tuple(key[at] for at in wanted), len(number)) if keep else -1
+        for key, keep in zip(keys, kept.tolist(), strict=True)
+    ]
+    return list(number), np.array(place, np.int64)
+
+
+def _kept(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey]) -> np.ndarray:
+    """Which groups of the other lane pass this one's filter: a fragment, or one on fields grouped by."""
+    where = lane.signature.where
+    if where is None or where == feeding.signature.where:
+        return np.ones(len(keys), np.bool_)
+    if where in feeding.fragments:
+        at = names.index(where)
+        return np.array([bool(key[at]) for key in keys])
+    columns = {name: pa.array([key[at] for key in keys]) for at, name in enumerate(names)}
+    return expressions.keeps(where, pa.table(columns))
+
+
+def _counted(slots: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:
+    store = np.zeros((1, size))
+    gather_into(COUNT, slots, np.ascontiguousarray(numbers)[None], store)
+    return store[0]
+
+
+def _gathered(name: str, slots: np.ndarray, states: np.ndarray, size: int) -> np.ndarray:
+    gathering = PARTS[name].gathering
+    store = nothing_gathered(gathering, size)
+    if isinstance(gathering, Objects):
+        for at, state in zip(slots.tolist(), states[0], strict=True):
+            store[0, at] = gathering.combine(store[0, at], state)
+    else:
+        gather_into(gathering.algebra, slots, np.ascontiguousarray(states), store)
+    return store

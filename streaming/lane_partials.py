@@ -1,0 +1,60 @@
+"""Partials of a lane on their way from map tasks to shards."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streaming.aggregates.algebra import identity_rows
+from streaming.aggregates.gathering import Gathering, Numbers
+from streaming.results import GroupKey
+
+
+@dataclass(frozen=True)
+class LanePartials:
+    """One partial per (slice, group) of a lane, as parallel arrays."""
+
+    lane: str
+    keys: list[GroupKey]
+    group: np.ndarray  # int32, into keys
+    start: np.ndarray  # int64, of the slice
+    events: np.ndarray  # float64
+    values: np.ndarray  # float64, how many events have a value
+    parts: tuple[np.ndarray, ...]  # gathered states of each part of the lane: (columns, partials)
+    failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
+    fragments: int = 0  # how many of the last fields of its keys only tell fragments apart
+
+    def told_together(self) -> "LanePartials":
+        """Without what tells fragments apart; then several may be of the same slice and group."""
+        if not self.fragments:
+            return self
+        number: dict[GroupKey, int] = {}
+        place = [number.setdefault(key[: -self.fragments], len(number)) for key in self.keys]
+        group = np.array(place, np.int32)[self.group]
+        return replace(self, keys=list(number), group=group, fragments=0)
+
+    def of_rows(self, rows: np.ndarray) -> "LanePartials":
+        """The partials that `rows` (a mask) keeps."""
+        return replace(
+            self,
+            group=self.group[rows],
+            start=self.start[rows],
+            events=self.events[rows],
+            values=self.values[rows],
+            parts=tuple(part[:, rows] for part in self.parts),
+        )
+
+    def of_groups(self, chosen: np.ndarray) -> "LanePartials":
+        """The partials of the groups that `chosen` (a mask over `keys`) keeps."""
+        kept = self.of_rows(chosen[self.group])
+        place = np.cumsum(chosen, dtype=np.int32) - 1
+        keys = [key for key, keep in zip(self.keys, chosen.tolist(), strict=True) if keep]
+        return replace(kept, keys=keys, group=place[kept.group].astype(np.int32))
+
+
+def nothing_gathered(gathering: Gathering, size: int) -> np.ndarray:
+    """Gathered states of no events: (columns, size)."""
+    if isinstance(gathering, Numbers):
+        return identity_rows(gathering.algebra, size)
+    store = np.empty((1, size), object)
+    store.fill(gathering.nothing)
+    return store
