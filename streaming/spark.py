@@ -158,7 +158,9 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
     first = ShardMeta(
         batch=-1,
         timeline=launch.timeline,
-        watermark=Watermark(launch.source.allowed_lateness, awaited),
+        watermark=Watermark(
+            launch.source.allowed_lateness, awaited, processing_time=launch.source.processing_time
+        ),
         whole_from=EARLIEST if whole else EARLIEST + 1,
     )
     reports = (
@@ -284,7 +286,9 @@ def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
             F.lit(None).cast("binary").alias("value"),
         )
     )
-    return events.unionByName(plans).unionByName(heartbeat)
+    # Spark puts the batch's own time here, which it keeps with the batch's offsets.
+    now = F.expr("unix_millis(current_timestamp())").alias("now")
+    return events.unionByName(plans).unionByName(heartbeat).select("*", now)
 
 
 def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:
@@ -393,6 +397,7 @@ class ShardProcessor(StatefulProcessor):
                 {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
                 shard.meta.watermark.value,
                 ended=shard.meta.watermark.value == LATEST,
+                totals=shard.meta.totals,
             )
             topic = topics.progress(self._launch.source.stream)
             messages.append((topic, source, msgspec.msgpack.encode(progress)))
