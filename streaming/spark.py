@@ -37,6 +37,8 @@ from streaming.watermark import Watermark
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
 MAX_PER_BATCH = 500_000
+# In a streaming query this is the batch's own time, kept with its offsets and the same when it is replayed.
+BATCH_TIME = "unix_millis(current_timestamp())"
 
 
 @dataclass(frozen=True)
@@ -286,9 +288,7 @@ def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
             F.lit(None).cast("binary").alias("value"),
         )
     )
-    # Spark puts the batch's own time here, which it keeps with the batch's offsets.
-    now = F.expr("unix_millis(current_timestamp())").alias("now")
-    return events.unionByName(plans).unionByName(heartbeat).select("*", now)
+    return events.unionByName(plans).unionByName(heartbeat).select("*", F.expr(BATCH_TIME).alias("now"))
 
 
 def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:

@@ -3,7 +3,7 @@
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from streaming.accounting import VALUE_LIMIT, DeadLetter, dead_letter
 from streaming.lanes import EARLIEST
 from streaming.watermark import IDLE_AFTER_MS
 from tests.streaming.engine import SOURCE, Engine, Event, Message, Stamped, brute_force, plan_of
+from tests.streaming.rules import Judge
 
 LATENESS, FUTURE, PAST = 1_000, 5_000, 50_000
 BOUNDED = replace(SOURCE, allowed_lateness=LATENESS, future_bound=FUTURE, past_bound=PAST)
@@ -34,27 +35,6 @@ BROKEN: tuple[Message, ...] = (
     {"temp": 1.0},
     {"ts": 1e300},
 )
-
-
-@dataclass
-class Judge:
-    """The rules of docs/time.md, one message at a time, for one partition."""
-
-    mark: int = EARLIEST
-
-    def kind(self, message: Message, now: int, watermark: int) -> str | None:
-        stamped = message if isinstance(message, Stamped) else Stamped(message, 0)
-        time = stamped.value.get("ts") if isinstance(stamped.value, dict) else None
-        if not isinstance(time, int):
-            return "malformed"
-        clock = min(stamped.timestamp or now, now)
-        if time > clock + FUTURE:
-            return "future"
-        if time < clock - PAST:
-            return "past"
-        late = time < self.mark - LATENESS or time < watermark
-        self.mark = max(self.mark, min(time, clock))
-        return "late" if late else None
 
 
 def value_of(message: Message) -> Any:
@@ -166,10 +146,11 @@ def test_whatever_comes_is_counted_once_and_judged_by_the_rules(data):
             for partition in data.draw(st.sets(st.integers(0, 2)))
         }
         for partition, items in batch.items():
-            judge = judges.setdefault(partition, Judge(engine.greatest.get(partition, EARLIEST)))
+            judge = judges.setdefault(partition, Judge(BOUNDED))
             first = len(engine.read[partition])
             for offset, message in enumerate(items, first):
-                kind = judge.kind(message, now, engine.watermark)
+                timestamp = message.timestamp if isinstance(message, Stamped) else 0
+                kind = judge.kind(value_of(message), timestamp, now, engine.watermark)
                 expected += [(partition, offset, kind)] if kind else []
         clock = now if data.draw(st.booleans()) else None
         engine.batch(batch, now=now, clock=clock)
