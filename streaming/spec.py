@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -10,7 +11,7 @@ from optimizer.queries import InvalidQuery, QuerySpec
 from streaming import expressions
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
-from streaming.sources import TIME_UNITS, FieldType, TimeUnit
+from streaming.sources import FUTURE_BOUND_MS, TIME_UNITS, FieldType, TimeUnit
 
 NUMERIC: tuple[FieldType, ...] = ("integer", "number")
 
@@ -28,6 +29,10 @@ class Spec:
     time_unit: TimeUnit
     allowed_lateness: int
     queries: tuple[QuerySpec, ...]
+    time_pattern: str = ""
+    time_zone: str = "UTC"
+    future_bound: int | None = FUTURE_BOUND_MS
+    past_bound: int | None = None
 
     @classmethod
     def read(cls, text: bytes) -> "Spec":
@@ -44,6 +49,10 @@ class Spec:
             time_unit=_one_of(source, "time_unit", TIME_UNITS, "ms"),
             allowed_lateness=_lateness(source.get("allowed_lateness", "10s")),
             queries=_queries(value.get("queries")),
+            time_pattern=_time_pattern(source),
+            time_zone=_time_zone(source.get("time_zone", "UTC")),
+            future_bound=_bound(source, "future_bound", FUTURE_BOUND_MS),
+            past_bound=_bound(source, "past_bound", None),
         )
 
 
@@ -61,6 +70,30 @@ def _lateness(value: Any) -> int:
         return parse_duration(str(value))
     except InvalidDuration as error:
         raise InvalidSpec(f"The allowed lateness: {error}") from error
+
+
+def _bound(source: dict[str, Any], key: str, default: int | None) -> int | None:
+    """A duration, or null for no bound."""
+    value = source.get(key, default)
+    if value is None or value is default:
+        return value
+    try:
+        return parse_duration(str(value))
+    except InvalidDuration as error:
+        raise InvalidSpec(f"“{key}”: {error}") from error
+
+
+def _time_pattern(source: dict[str, Any]) -> str:
+    pattern = source.get("time_pattern", "")
+    if source.get("time_unit") == "pattern" and "%" not in str(pattern):
+        raise InvalidSpec("“time_pattern” says how the event time is written, such as %d/%m/%Y %H:%M:%S.")
+    return str(pattern)
+
+
+def _time_zone(value: Any) -> str:
+    if value not in available_timezones():
+        raise InvalidSpec(f"“{value}” is not a time zone: use a name such as Europe/Berlin.")
+    return str(value)
 
 
 def _queries(value: Any) -> tuple[QuerySpec, ...]:
