@@ -17,6 +17,10 @@ UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
 FURTHEST_MS = 8.64e15  # 100 million days from 1970, as far as calendars in browsers go
 
 
+class InvalidTime(ValueError):
+    """A zone or a pattern that cannot be used; its message is the sentence shown to people."""
+
+
 def event_times(
     source: SourceSpec, table: pa.Table, timestamps: np.ndarray, now: int, watermark: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +30,7 @@ def event_times(
         times = np.full(len(timestamps), now if watermark == LATEST else max(now, watermark), np.int64)
         return times, np.ones(len(times), np.bool_)
     if source.event_time is None:
-        return timestamps, np.ones(len(timestamps), np.bool_)
+        return timestamps, timestamps >= 0  # Kafka says -1 where a message has none
     column = table.column(source.event_time)
     if source.time_unit in ("iso", "pattern"):
         return _parse(column, source)
@@ -37,17 +41,30 @@ def event_times(
 
 def _parse(column: pa.ChunkedArray, source: SourceSpec) -> tuple[np.ndarray, np.ndarray]:
     """Texts by DuckDB: any common form of ISO 8601, or the source's own pattern."""
-    reading = "CAST(try_strptime(t, $pattern) AS TIMESTAMPTZ)"
-    if source.time_unit == "iso":
-        reading = "try_cast(t AS TIMESTAMPTZ)"
-    elif not source.time_pattern:
-        raise ValueError("The event time has no pattern.")
-    reading = reading.replace("$pattern", _quoted(source.time_pattern))
+    reading = "try_cast(t AS TIMESTAMPTZ)"
+    if source.time_unit == "pattern":
+        reading = f"CAST(try_strptime(t, {_quoted(source.time_pattern)}) AS TIMESTAMPTZ)"
     parsed = _connection(source.time_zone).from_arrow(pa.table({"t": column})).project(f"epoch_ms({reading})")
     milliseconds = parsed.to_arrow_table().column(0).combine_chunks()
     known = milliseconds.is_valid().to_numpy(zero_copy_only=False)
     times = milliseconds.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return times, known & (np.abs(times) <= FURTHEST_MS)
+
+
+def check_zone(time_zone: str) -> None:
+    try:
+        _connection(time_zone)
+    except duckdb.Error as error:
+        sentence = f"“{time_zone}” is not a time zone: use a name such as Europe/Berlin."
+        raise InvalidTime(sentence) from error
+
+
+def check_pattern(pattern: str) -> None:
+    try:
+        _connection("UTC").execute("SELECT try_strptime('', ?)", [pattern])
+    except duckdb.Error as error:
+        sentence = f"“{pattern}” is not a pattern for a time: write it as %d/%m/%Y %H:%M:%S."
+        raise InvalidTime(sentence) from error
 
 
 def _quoted(text: str) -> str:

@@ -98,7 +98,8 @@ class _Reasons:
     watermark: int
 
     def unknown(self, at: int) -> str:
-        return f"No event time in {self.source.event_time}."
+        field = self.source.event_time
+        return f"No event time in {field}." if field else "The message has no timestamp."
 
     def future(self, at: int) -> str:
         bound = format_duration(self.source.future_bound or 0)

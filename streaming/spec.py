@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from typing import Any
-from zoneinfo import available_timezones
 
 import msgspec
 
 from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.queries import InvalidQuery, QuerySpec
-from streaming import expressions
+from streaming import event_time, expressions
+from streaming.event_time import InvalidTime
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
 from streaming.sources import FUTURE_BOUND_MS, TIME_UNITS, FieldType, TimeUnit
@@ -84,15 +84,20 @@ def _bound(source: dict[str, Any], key: str, default: int | None) -> int | None:
 
 
 def _time_pattern(source: dict[str, Any]) -> str:
-    pattern = source.get("time_pattern", "")
-    if source.get("time_unit") == "pattern" and "%" not in str(pattern):
-        raise InvalidSpec("“time_pattern” says how the event time is written, such as %d/%m/%Y %H:%M:%S.")
-    return str(pattern)
+    pattern = str(source.get("time_pattern", ""))
+    if source.get("time_unit") == "pattern":
+        try:
+            event_time.check_pattern(pattern)
+        except InvalidTime as error:
+            raise InvalidSpec(str(error)) from error
+    return pattern
 
 
 def _time_zone(value: Any) -> str:
-    if value not in available_timezones():
-        raise InvalidSpec(f"“{value}” is not a time zone: use a name such as Europe/Berlin.")
+    try:
+        event_time.check_zone(str(value))
+    except InvalidTime as error:
+        raise InvalidSpec(str(error)) from error
     return str(value)
 
 

@@ -135,8 +135,12 @@ def _take_events(
     decoded = FORMATS[source.format](run_.column(4), types)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
-    gathered.tables.append(decoded.table.filter(pa.array(sifted.accepted)))
-    gathered.times.append(sifted.times[sifted.accepted])
+    if sifted.refusals:
+        gathered.tables.append(decoded.table.filter(pa.array(sifted.accepted)))
+        gathered.times.append(sifted.times[sifted.accepted])
+    else:  # mostly so, and then nothing need be copied
+        gathered.tables.append(decoded.table)
+        gathered.times.append(sifted.times)
     gathered.dead_letters += [_dead_letter(source, run_, refusal) for refusal in sifted.refusals]
 
 

@@ -15,6 +15,7 @@ from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.accounting import VALUE_LIMIT, DeadLetter, dead_letter
 from streaming.lanes import EARLIEST
+from streaming.shard import StaleTask
 from streaming.watermark import IDLE_AFTER_MS
 from tests.streaming.engine import SOURCE, Engine, Event, Message, Stamped, brute_force, plan_of
 from tests.streaming.rules import Judge
@@ -228,6 +229,16 @@ def test_a_partition_that_was_idle_and_brings_older_events_loses_none_without_a_
         )
     ]
     assert engine.finals() == brute_force(QUERIES[1:], accepted(engine))
+
+
+def test_a_task_that_knew_another_watermark_is_refused():
+    engine = Engine(plan_of([QUERIES[1:]]))
+    engine.batch({0: [{"ts": 10_000}]})
+    engine.watermark -= 1
+    with pytest.raises(
+        StaleTask, match="judged lateness of partition 0 by 10000 and 8999, not by 10000 and 9000"
+    ):
+        engine.batch({0: [{"ts": 10_000}]})
 
 
 @settings(max_examples=30, deadline=None)

@@ -98,8 +98,8 @@ def test_a_zone_in_the_text_goes_before_that_of_the_source():
 
 def test_without_an_event_time_field_the_message_timestamp_counts():
     source = replace(SOURCE, event_time=None)
-    times, known = event_times(source, pa.table({"": pa.nulls(2)}), np.array([5, 7]), NOW, EARLIEST)
-    assert (times.tolist(), known.tolist()) == ([5, 7], [True, True])
+    times, known = event_times(source, pa.table({"": pa.nulls(3)}), np.array([5, 7, -1]), NOW, EARLIEST)
+    assert (times.tolist()[:2], known.tolist()) == ([5, 7], [True, True, False])
 
 
 @pytest.mark.parametrize(("watermark", "expected"), [(EARLIEST, NOW), (NOW + 7, NOW + 7)])
