@@ -264,6 +264,7 @@ def test_with_processing_time_nothing_is_late_though_the_clock_be_set_back(steps
     assert sum(count for _, count in engine.finals().values()) == read
 
 
+@settings(deadline=None)
 @given(value=st.binary(max_size=200).map(lambda part: part * 100))
 def test_every_byte_that_a_dead_letter_keeps_can_be_had_back(value: bytes):
     letter = dead_letter("s", 0, 7, 1, "malformed", "Bad.", value)

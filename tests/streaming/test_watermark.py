@@ -1,7 +1,7 @@
 """The watermark follows the slowest busy partition, and lateness depends on the log alone."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.queries import Query
@@ -11,6 +11,7 @@ from streaming.watermark import IDLE_AFTER_MS, Watermark, late
 from tests.streaming.engine import Engine, plan_of
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100))), st.integers(0, 30), st.data())
 def test_lateness_does_not_depend_on_how_the_log_is_cut_into_batches(log, lateness, data):
     """Each event with its clock: it brings its partition no further than that."""
