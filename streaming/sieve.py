@@ -45,10 +45,7 @@ def sift(
     past = known & event_time.behind(times, clock, source.past_bound)
     timely = np.flatnonzero(known & ~future & ~past)
     marks = event_time.marks(times, clock, source.future_bound)[timely]
-    late = np.zeros(len(times), np.bool_)
-    late[timely] = watermark.late(times[timely], marks, report.greatest, source.allowed_lateness)
-    closed = np.zeros(len(times), np.bool_)
-    closed[timely] = ~late[timely] & (times[timely] < report.watermark)
+    late, closed = _late(times, timely, marks, report, source.allowed_lateness)
     reasons = _Reasons(source, times, clock, report.watermark)
     judged: tuple[tuple[Kind, np.ndarray, Callable[[int], str]], ...] = (
         ("malformed", ~known, reasons.unknown),
@@ -64,6 +61,16 @@ def sift(
     _move_on(report, times[timely], marks, times[accepted])
     _count(report.counts, int(accepted.sum()), refusals)
     return Sifted(times, accepted, refusals)
+
+
+def _late(
+    times: np.ndarray, timely: np.ndarray, marks: np.ndarray, report: PartitionReport, lateness: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which events are late for their partition, and which for results that are final."""
+    late, closed = np.zeros((2, len(times)), np.bool_)
+    late[timely] = watermark.late(times[timely], marks, report.greatest, lateness)
+    closed[timely] = ~late[timely] & (times[timely] < report.watermark)
+    return late, closed
 
 
 def _refusals(

@@ -124,7 +124,8 @@ def messages(draw: st.DrawFn, clock: int) -> Message:
     """Anything that a topic may hold around the time `clock`."""
     if draw(st.integers(0, 5)) == 0:
         return draw(st.sampled_from(BROKEN))
-    shift = draw(st.sampled_from([0, 0, -500, -900, -1_500, -20_000, -60_000, 3_000, 4_999, 7_000, 10**12]))
+    edges = [-PAST, -PAST - 1, FUTURE, FUTURE + 1]
+    shift = draw(st.sampled_from([0, 0, 0, 0, -900, -1_500, -9_000, 3_000, 10**12, *edges]))
     event = {
         "ts": clock + shift,
         "temp": float(draw(st.integers(-8, 8))),
