@@ -1,8 +1,8 @@
 """Where the last batch ended: written by a shard, read by the next batch's map tasks.
 
 Map tasks are stateless, but two things they do depend on the past: which plan cuts an event, and whether an
-event is late for its partition. Both are in the progress record of the batch before. Shards check that a
-task used the right one (`StaleTask`).
+event is late, for its partition or for the source. Both are in the progress record of the batch before.
+Shards check that a task used the right one (`StaleTask`).
 """
 
 import time
@@ -10,6 +10,7 @@ import time
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
 
+from streaming.accounting import Counts
 from streaming.lanes import Timeline
 
 WAIT_SECONDS = 15.0
@@ -19,9 +20,10 @@ LOOK_BACK = 16  # a crashed attempt may have written newer records than the one 
 class Progress(msgspec.Struct, array_like=True):
     batch: int
     timeline: Timeline
-    greatest: dict[int, int]  # per Kafka partition, the greatest event time so far
+    greatest: dict[int, int]  # per Kafka partition, the greatest event time so far, none beyond the clock
     watermark: int
     ended: bool = False  # the end of the data was reached and every window is closed
+    totals: Counts = msgspec.field(default_factory=Counts)  # since the stream's start
 
 
 class ProgressReader:

@@ -25,6 +25,7 @@ from optimizer.plan import Plan
 from optimizer.queries import InvalidQuery, Query
 from streaming import results
 from streaming import spark as engine
+from streaming.accounting import Counts
 from streaming.inference import infer
 from streaming.lanes import EARLIEST, Timeline
 from streaming.progress import ProgressReader
@@ -48,6 +49,7 @@ class Summary:
     events: int
     malformed: int
     late: int
+    misdated: int  # from the future or the far past
     results: int
     seconds: float
 
@@ -86,6 +88,10 @@ def replay(
         spec.event_time,
         spec.time_unit,
         spec.allowed_lateness,
+        time_pattern=spec.time_pattern,
+        time_zone=spec.time_zone,
+        future_bound=spec.future_bound,
+        past_bound=spec.past_bound,
     )
     plan = optimize(
         [query for item in spec.queries for query in item.queries()],
@@ -100,10 +106,11 @@ def replay(
         _run(spark, cluster, source, plan, total, say)
         rows = _final_rows(cluster, spec)
         out.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-        malformed, late = _refused(cluster)
+        totals = _totals(cluster)
     finally:
         _remove(cluster, source)
-    return Summary(total, malformed, late, len(rows), time.monotonic() - began)
+    misdated = totals.future + totals.past
+    return Summary(total, totals.malformed, totals.late, misdated, len(rows), time.monotonic() - began)
 
 
 def _types(events: Path, spec: Spec) -> dict[str, FieldType]:
@@ -271,14 +278,10 @@ def _instant(milliseconds: int) -> str:
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
-def _refused(cluster: _Cluster) -> tuple[int, int]:
-    """How many events were malformed and how many late, from the meters of the first shard."""
-    batches = {}
-    for message in _messages(cluster, cluster.topics.meters):
-        meter = msgspec.json.decode(message)
-        if meter["shard"] == 0:
-            batches[meter["batch"]] = (meter["malformed"], meter["late"])
-    return sum(malformed for malformed, _ in batches.values()), sum(late for _, late in batches.values())
+def _totals(cluster: _Cluster) -> Counts:
+    """What became of every event, from the newest of the meters."""
+    meters = [msgspec.json.decode(message) for message in _messages(cluster, cluster.topics.meters)]
+    return Counts(**max(meters, key=lambda meter: meter["batch"])["totals"])
 
 
 def _remove(cluster: _Cluster, source: SourceSpec) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from optimizer.plan import Plan
 from streaming import shuffle
+from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates import AGGREGATES
 from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
@@ -43,6 +44,7 @@ class ShardMeta(msgspec.Struct, array_like=True):
     whole_from: int = EARLIEST  # windows that start earlier may miss events from before the job's start
     # By query and window end, how often late events have changed what was told; of windows not yet final.
     revisions: dict[str, dict[int, int]] = {}
+    totals: Counts = msgspec.field(default_factory=Counts)  # of the whole source, since the stream's start
 
 
 class GroupIndex:
@@ -76,7 +78,7 @@ class Outcome:
     """What a batch changed and what it has to say."""
 
     blocks: list[ResultBlock] = field(default_factory=list)
-    dead_letters: list[shuffle.DeadLetter] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
     meter: dict[str, object] = field(default_factory=dict)
     touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start) to be stored
     evicted: set[tuple[str, int]] = field(default_factory=set)
@@ -140,21 +142,25 @@ class Shard:
                 in_force = self.meta.timeline.version
                 raise StaleTask(f"A task cut events by plan {report.version}, but {in_force} is in force.")
             for partition, seen in report.partitions.items():
-                known = self.meta.watermark.previous(partition)
-                if seen.previous != known:
+                known = (self.meta.watermark.previous(partition), self.meta.watermark.value)
+                if (seen.previous, seen.watermark) != known:
                     raise StaleTask(
-                        f"A task judged lateness of partition {partition} by {seen.previous}, not by {known}."
+                        f"A task judged lateness of partition {partition} by {seen.previous} and "
+                        f"{seen.watermark}, not by {known[0]} and {known[1]}."
                     )
 
     def _observe(self, reports: list[TaskReport]) -> None:
         watermark = self.meta.watermark
-        watermark.clock = max([watermark.clock, *(r.clock for r in reports if r.clock is not None)])
+        for clock in (report.clock for report in reports if report.clock is not None):
+            watermark.tick(clock)
         for report in reports:
             for partition, seen in report.partitions.items():
-                if partition in watermark.awaited and self.meta.whole_from != EARLIEST:
+                awaited = partition in watermark.awaited and self.meta.whole_from != EARLIEST
+                if awaited and seen.first is not None:
                     self.meta.whole_from = max(self.meta.whole_from, seen.first + watermark.lateness)
-                if seen.events:
-                    watermark.observe(partition, seen.greatest)
+                if seen.furthest is not None:
+                    watermark.observe(partition, seen.greatest, seen.furthest)
+                self.meta.totals += seen.counts
 
     def _merge(self, reports: list[TaskReport], outcome: Outcome) -> tuple[dict[str, int], int]:
         """Fold all partials in. A slice that is already closed can only be met after an idle partition."""
@@ -384,7 +390,7 @@ class Shard:
         late: int,
         steps: dict[str, int],
     ) -> dict[str, object]:
-        seen = [partition for report in reports for partition in report.partitions.values()]
+        counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
         by_query = {member.query: member.segments[-1].lane for member in self.meta.timeline.members}
         produced: dict[str, int] = {}
         for block in outcome.blocks:
@@ -412,9 +418,13 @@ class Shard:
             "plan": self.meta.timeline.version,
             "watermark": None if watermark.value in (EARLIEST, LATEST) else watermark.value,
             "max_event_time": watermark.greatest,
-            "events": sum(part.events + part.malformed + part.late for part in seen),
-            "malformed": sum(part.malformed for part in seen),
-            "late": sum(part.late for part in seen),
+            "events": counts.read,
+            "accepted": counts.accepted,
+            "malformed": counts.malformed,
+            "late": counts.late,
+            "future": counts.future,
+            "past": counts.past,
+            "totals": msgspec.structs.asdict(self.meta.totals),
             "late_after_idle": late,
             "map_seconds": sum(report.seconds for report in reports),
             "partials": sum(partials.values()),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.base import Part
 from streaming.lane_partials import LanePartials
 from streaming.results import GroupKey
@@ -15,23 +16,12 @@ from streaming.results import GroupKey
 class PartitionReport(msgspec.Struct, array_like=True):
     """What a task read of one Kafka partition in this batch."""
 
-    previous: int  # the greatest event time before the batch that the task worked with
-    greatest: int  # including the batch
-    first: int  # the first event's time
-    events: int
-    malformed: int
-    late: int
-
-
-class DeadLetter(msgspec.Struct):
-    """A message that was refused, with the reason: the dead-letter topic's format, as JSON."""
-
-    source: str
-    partition: int
-    offset: int
-    timestamp: int
-    reason: str
-    value: str
+    previous: int  # the partition's greatest event time before the batch, as the task knew it
+    watermark: int  # the source's watermark before the batch, as the task knew it
+    greatest: int  # `previous` moved on by the batch, none counted beyond its message's clock
+    counts: Counts
+    first: int | None = None  # the first event's time
+    furthest: int | None = None  # the greatest time of an accepted event
 
 
 class PackedPartials(msgspec.Struct, array_like=True):

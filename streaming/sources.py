@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-TimeUnit = Literal["s", "ms", "us", "ns", "iso"]
+TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
 FieldType = Literal["text", "integer", "number", "boolean"]
-TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso")
+TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
+FUTURE_BOUND_MS = 300_000
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,11 @@ class SourceSpec:
     time_unit: TimeUnit = "ms"
     allowed_lateness: int = 10_000  # ms
     made: str = ""  # tells a source from one of the same id that was deleted before
+    time_pattern: str = ""  # how `strptime` reads the event time, where its unit is “pattern”
+    time_zone: str = "UTC"  # of event times that are texts and name no zone
+    processing_time: bool = False  # an event's time is that of the batch that reads it
+    future_bound: int | None = FUTURE_BOUND_MS  # ms that an event may be ahead of the clock; None: any
+    past_bound: int | None = None  # ms that an event may be older than its message; None: any
 
     @property
     def stream(self) -> str:
@@ -46,9 +52,15 @@ class SourceSpec:
             "time_unit": self.time_unit,
             "allowed_lateness": self.allowed_lateness,
             "made": self.made,
+            "time_pattern": self.time_pattern,
+            "time_zone": self.time_zone,
+            "processing_time": self.processing_time,
+            "future_bound": self.future_bound,
+            "past_bound": self.past_bound,
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "SourceSpec":
+        """What `to_json` wrote; settings that came later than the writer have their defaults."""
         schema = tuple((name, kind) for name, kind in value["schema"])
         return cls(**{**value, "schema": schema})

@@ -37,6 +37,8 @@ from streaming.watermark import Watermark
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
 MAX_PER_BATCH = 500_000
+# In a streaming query this is the batch's own time, kept with its offsets and the same when it is replayed.
+BATCH_TIME = "unix_millis(current_timestamp())"
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,9 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
     first = ShardMeta(
         batch=-1,
         timeline=launch.timeline,
-        watermark=Watermark(launch.source.allowed_lateness, awaited),
+        watermark=Watermark(
+            launch.source.allowed_lateness, awaited, processing_time=launch.source.processing_time
+        ),
         whole_from=EARLIEST if whole else EARLIEST + 1,
     )
     reports = (
@@ -284,7 +288,7 @@ def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
             F.lit(None).cast("binary").alias("value"),
         )
     )
-    return events.unionByName(plans).unionByName(heartbeat)
+    return events.unionByName(plans).unionByName(heartbeat).select("*", F.expr(BATCH_TIME).alias("now"))
 
 
 def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:
@@ -393,6 +397,7 @@ class ShardProcessor(StatefulProcessor):
                 {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
                 shard.meta.watermark.value,
                 ended=shard.meta.watermark.value == LATEST,
+                totals=shard.meta.totals,
             )
             topic = topics.progress(self._launch.source.stream)
             messages.append((topic, source, msgspec.msgpack.encode(progress)))

@@ -7,11 +7,12 @@ import msgspec
 
 from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.queries import InvalidQuery, QuerySpec
-from streaming import expressions
+from streaming import event_time, expressions
 from streaming.aggregates import AGGREGATES
+from streaming.event_time import InvalidTime
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
-from streaming.sources import TIME_UNITS, FieldType, TimeUnit
+from streaming.sources import FUTURE_BOUND_MS, TIME_UNITS, FieldType, TimeUnit
 
 NUMERIC: tuple[FieldType, ...] = ("integer", "number")
 # What kinds of fields an aggregate takes, by the kind of values it is for.
@@ -38,6 +39,10 @@ class Spec:
     time_unit: TimeUnit
     allowed_lateness: int
     queries: tuple[QuerySpec, ...]
+    time_pattern: str = ""
+    time_zone: str = "UTC"
+    future_bound: int | None = FUTURE_BOUND_MS
+    past_bound: int | None = None
 
     @classmethod
     def read(cls, text: bytes) -> "Spec":
@@ -54,6 +59,10 @@ class Spec:
             time_unit=_one_of(source, "time_unit", TIME_UNITS, "ms"),
             allowed_lateness=_lateness(source.get("allowed_lateness", "10s")),
             queries=_queries(value.get("queries")),
+            time_pattern=_time_pattern(source),
+            time_zone=_time_zone(source.get("time_zone", "UTC")),
+            future_bound=_bound(source, "future_bound", FUTURE_BOUND_MS),
+            past_bound=_bound(source, "past_bound", None),
         )
 
 
@@ -71,6 +80,35 @@ def _lateness(value: Any) -> int:
         return parse_duration(str(value))
     except InvalidDuration as error:
         raise InvalidSpec(f"The allowed lateness: {error}") from error
+
+
+def _bound(source: dict[str, Any], key: str, default: int | None) -> int | None:
+    """A duration, or null for no bound."""
+    value = source.get(key, default)
+    if value is None or value is default:
+        return value
+    try:
+        return parse_duration(str(value))
+    except InvalidDuration as error:
+        raise InvalidSpec(f"“{key}”: {error}") from error
+
+
+def _time_pattern(source: dict[str, Any]) -> str:
+    pattern = str(source.get("time_pattern", ""))
+    if source.get("time_unit") == "pattern":
+        try:
+            event_time.check_pattern(pattern)
+        except InvalidTime as error:
+            raise InvalidSpec(str(error)) from error
+    return pattern
+
+
+def _time_zone(value: Any) -> str:
+    try:
+        event_time.check_zone(str(value))
+    except InvalidTime as error:
+        raise InvalidSpec(str(error)) from error
+    return str(value)
 
 
 def _queries(value: Any) -> tuple[QuerySpec, ...]:

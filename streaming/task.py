@@ -2,28 +2,27 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import expressions, partials, progress, shuffle, watermark
+from streaming import accounting, expressions, partials, progress, shuffle
+from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import FORMATS
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
-from streaming.shuffle import DeadLetter, PartitionReport, TaskReport
+from streaming.shuffle import PartitionReport, TaskReport
+from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
 
 # The streams that are unioned into one query (column `kind`).
 EVENT, HEARTBEAT, PLAN = 0, 1, 2
-INPUT_COLUMNS = ("kind", "partition", "offset", "timestamp", "value")
-DEAD_LETTER_LIMIT = 10_000  # characters of a refused message that are kept
-UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
+# `now` is the batch's time: Spark keeps it with the batch's offsets, so a replay has the same.
+INPUT_COLUMNS = ("kind", "partition", "offset", "timestamp", "value", "now")
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,10 @@ class TaskSetup:
 
 @dataclass
 class _Gathered:
-    """What a task has read so far."""
+    """What a task knew before it began, and what it has read so far."""
 
+    greatest: dict[int, int]  # per Kafka partition
+    watermark: int
     tables: list[pa.Table] = field(default_factory=list)
     times: list[np.ndarray] = field(default_factory=list)
     places: list[np.ndarray] = field(default_factory=list)
@@ -55,21 +56,28 @@ def run(setup: TaskSetup, batch: int, batches: Iterable[pa.RecordBatch]) -> list
     if batch == 0:
         return work(setup, setup.initial, {}, batches)
     before = progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1)
-    return work(setup, before.timeline, before.greatest, batches)
+    return work(setup, before.timeline, before.greatest, batches, before.watermark)
 
 
 def work(
-    setup: TaskSetup, timeline: Timeline, greatest: dict[int, int], batches: Iterable[pa.RecordBatch]
+    setup: TaskSetup,
+    timeline: Timeline,
+    greatest: dict[int, int],
+    batches: Iterable[pa.RecordBatch],
+    watermark: int = EARLIEST,
 ) -> list[bytes]:
-    """Read all of a task's messages; `greatest` is each partition's greatest event time before them."""
+    """Read all of a task's messages.
+
+    `greatest` is each partition's greatest event time before them, `watermark` that of the batch before.
+    """
     began = time.perf_counter()
     types = needed_fields(setup.source, timeline)
-    gathered = _Gathered()
+    gathered = _Gathered(greatest, watermark)
     waited = 0.0
     for part, seconds in _timed(batches):
         waited += seconds
         for run_ in _runs(part):
-            _take(run_, setup.source, types, greatest, gathered)
+            _take(run_, setup.source, types, gathered)
     folded = []
     if gathered.tables:
         table = pa.concat_tables(gathered.tables)
@@ -81,7 +89,7 @@ def work(
 
 def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType]:
     """The fields that some lane or the event time needs, with their types."""
-    names = {source.event_time} - {None}
+    names = set() if source.processing_time else {source.event_time} - {None}
     for lane in timeline.lanes:
         filters = (lane.signature.where, *lane.fragments)
         names.update(lane.signature.group_by, *map(expressions.fields, filters))
@@ -111,13 +119,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield batch.slice(low, high - low)
 
 
-def _take(
-    run_: pa.RecordBatch,
-    source: SourceSpec,
-    types: dict[str, FieldType],
-    greatest: dict[int, int],
-    gathered: _Gathered,
-) -> None:
+def _take(run_: pa.RecordBatch, source: SourceSpec, types: dict[str, FieldType], gathered: _Gathered) -> None:
     kind = run_.column(0)[0].as_py()
     if kind == HEARTBEAT:
         newest = pc.max(run_.column(3)).as_py()
@@ -125,79 +127,41 @@ def _take(
     elif kind == PLAN:
         gathered.plan = run_.column(4)[len(run_) - 1].as_py()
     else:
-        _take_events(run_, source, types, greatest, gathered)
+        _take_events(run_, source, types, gathered)
 
 
 def _take_events(
-    run_: pa.RecordBatch,
-    source: SourceSpec,
-    types: dict[str, FieldType],
-    greatest: dict[int, int],
-    gathered: _Gathered,
+    run_: pa.RecordBatch, source: SourceSpec, types: dict[str, FieldType], gathered: _Gathered
 ) -> None:
-    """Decode one partition's messages, in log order, and set aside what is malformed or late."""
-    partition = run_.column(1)[0].as_py()
+    """Decode one partition's messages, in log order, and set aside what is refused."""
+    report = _report_of(run_.column(1)[0].as_py(), gathered)
+    report.counts.read += len(run_)
     decoded = FORMATS[source.format](run_.column(4), types)
-    refused = [(item.row, item.reason) for item in decoded.refused]
-    times, known = event_times(source, decoded.table, run_.column(3).take(pa.array(decoded.rows)))
-    refused += [(row, f"No event time in {source.event_time}.") for row in decoded.rows[~known].tolist()]
-    table, times, rows = decoded.table.filter(pa.array(known)), times[known], decoded.rows[known]
-    report = gathered.partitions.get(partition)
-    before = report.greatest if report else greatest.get(partition, EARLIEST)
-    late = watermark.late(times, before, source.allowed_lateness)
-    refused += [
-        (row, f"Late: event time {when} is more than the allowed lateness behind.")
-        for row, when in zip(rows[late].tolist(), times[late].tolist(), strict=True)
-    ]
-    gathered.dead_letters += [_dead_letter(source, run_, row, reason) for row, reason in refused]
-    gathered.tables.append(table.filter(pa.array(~late)))
-    gathered.times.append(times[~late])
-    offsets = run_.column(2).to_numpy(zero_copy_only=False)[rows[~late]]
-    gathered.places.append(places(partition, offsets))
-    if report is None:
-        first = int(times[0]) if len(times) else before
-        report = PartitionReport(before, before, first, events=0, malformed=0, late=0)
-        gathered.partitions[partition] = report
-    report.events += int(len(times) - late.sum())
-    report.late += int(late.sum())
-    report.malformed += len(refused) - int(late.sum())
-    if len(times):
-        report.greatest = max(before, int(times.max()))
+    timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
+    sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
+    where = places(run_.column(1)[0].as_py(), run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows])
+    if sifted.refusals:
+        gathered.tables.append(decoded.table.filter(pa.array(sifted.accepted)))
+        gathered.times.append(sifted.times[sifted.accepted])
+        gathered.places.append(where[sifted.accepted])
+    else:  # mostly so, and then nothing need be copied
+        gathered.tables.append(decoded.table)
+        gathered.times.append(sifted.times)
+        gathered.places.append(where)
+    gathered.dead_letters += [_dead_letter(source, run_, refusal) for refusal in sifted.refusals]
 
 
-def event_times(source: SourceSpec, table: pa.Table, timestamps: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Event times in ms since the epoch, and which of them are known."""
-    if source.event_time is None:
-        times = timestamps.to_numpy(zero_copy_only=False).astype(np.int64)
-        return times, np.ones(len(times), np.bool_)
-    column = table.column(source.event_time)
-    if source.time_unit == "iso":
-        return _parse_iso(column)
-    numbers = column.to_numpy()
-    known = ~np.isnan(numbers) & (np.abs(numbers) < 1e19)
-    return np.floor(np.where(known, numbers, 0.0) * UNIT_MS[source.time_unit]).astype(np.int64), known
+def _report_of(partition: int, gathered: _Gathered) -> PartitionReport:
+    if partition not in gathered.partitions:
+        before = gathered.greatest.get(partition, EARLIEST)
+        gathered.partitions[partition] = PartitionReport(before, gathered.watermark, before, Counts())
+    return gathered.partitions[partition]
 
 
-def _parse_iso(column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
-    """ISO 8601 texts; a time without a zone is UTC. DuckDB's parser takes all common forms."""
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-    with suppress(duckdb.Error):  # without its time zone extension DuckDB takes UTC by itself
-        connection.execute("SET TimeZone = 'UTC'")
-    parsed = connection.from_arrow(pa.table({"t": column})).project("epoch_ms(try_cast(t AS TIMESTAMPTZ))")
-    milliseconds = parsed.to_arrow_table().column(0).combine_chunks()
-    known = milliseconds.is_valid().to_numpy(zero_copy_only=False)
-    return milliseconds.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), known
-
-
-def _dead_letter(source: SourceSpec, run_: pa.RecordBatch, row: int, reason: str) -> DeadLetter:
-    value = run_.column(4)[row].as_py() or b""
-    return DeadLetter(
-        source=source.id,
-        partition=run_.column(1)[row].as_py(),
-        offset=run_.column(2)[row].as_py(),
-        timestamp=run_.column(3)[row].as_py(),
-        reason=reason,
-        value=value[:DEAD_LETTER_LIMIT].decode("utf-8", errors="replace"),
+def _dead_letter(source: SourceSpec, run_: pa.RecordBatch, refusal: Refusal) -> DeadLetter:
+    _, partition, offset, timestamp, value, _ = (column[refusal.row].as_py() for column in run_.columns)
+    return accounting.dead_letter(
+        source.id, partition, offset, timestamp, refusal.kind, refusal.reason, value
     )
 
 

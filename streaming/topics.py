@@ -38,7 +38,7 @@ class Topics:
 
     @property
     def dead_letters(self) -> str:
-        """Refused messages with source, partition, offset and reason, as JSON."""
+        """Refused messages with source, partition, offset, kind and reason, as JSON."""
         return f"{self.prefix}.dead-letters"
 
     def progress(self, stream: str) -> str:

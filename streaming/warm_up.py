@@ -31,6 +31,8 @@ KERNEL_USES = (
     ("min", "flatfit"),
 )
 
+SECONDS = 40  # of event time
+
 
 def warm_up(uses: Sequence[tuple[str, str]] = KERNEL_USES) -> None:
     """Send a few events through map task, shard and every kernel."""
@@ -42,7 +44,7 @@ def warm_up(uses: Sequence[tuple[str, str]] = KERNEL_USES) -> None:
     timeline = Timeline().adopt(Plan(source.id, 1, "no_share", trees), EARLIEST)
     shard = Shard(0, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))
     setup = TaskSetup(source, timeline, "", "", shards=1)
-    events = [(task.EVENT, msgspec.json.encode({"ts": second * 1_000, "v": second})) for second in range(40)]
+    events = [(task.EVENT, msgspec.json.encode({"ts": at * 1_000, "v": at})) for at in range(SECONDS)]
     for batch, rows in enumerate((events, [(task.PLAN, END_OF_DATA)])):
         reports = task.work(setup, timeline, {}, [_messages(rows)])
         shard.apply([shuffle.decode(report) for report in reports], batch)
@@ -60,6 +62,7 @@ def _messages(rows: list[tuple[int, bytes]]) -> pa.RecordBatch:
         pa.array(range(count), pa.int64()),
         pa.array([0] * count, pa.int64()),
         pa.array([value for _, value in rows], pa.binary()),
+        pa.array([SECONDS * 1_000] * count, pa.int64()),
     ]
     return pa.RecordBatch.from_arrays(columns, names=list(task.INPUT_COLUMNS))
 

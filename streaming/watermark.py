@@ -1,9 +1,10 @@
 """Millrace's own watermark: how far event time is complete, from every Kafka partition's own progress.
 
 An event is late when it is older than the greatest event time that its partition has shown before it, less
-the allowed lateness. That rule looks at the log alone, not at batches or plans, so a replay judges every
-event the same way. The watermark is the least such bound over the partitions, and windows that end at or
-before it are final.
+the allowed lateness; that rule looks at the log alone, not at batches or plans. The watermark is the least
+such bound over the partitions that are waited for, and windows that end at or before it are final. An event
+that is older than the watermark of the batch before is late, too: only a partition that was not waited for
+can bring one. docs/time.md has the rules with examples.
 """
 
 import msgspec
@@ -18,7 +19,7 @@ LIVE_WITHIN_MS = 300_000  # events this close to the clock are a live stream, wh
 class PartitionProgress(msgspec.Struct, array_like=True):
     """What is known of one Kafka partition."""
 
-    greatest: int  # the greatest event time it has shown
+    greatest: int  # the greatest event time it has shown, none counted beyond its message's clock
     active: int  # wall clock (ms) at which it last showed an event
 
 
@@ -26,22 +27,32 @@ class Watermark(msgspec.Struct, array_like=True):
     """The state of a source's event time; the same in every shard, since all see every task's report."""
 
     lateness: int
-    awaited: list[int]  # partitions that held messages at the start and have not been read yet
+    awaited: list[int]  # partitions that held messages at the start and have not shown an event yet
     partitions: dict[int, PartitionProgress] = {}
     value: int = EARLIEST
     clock: int = 0  # newest heartbeat, wall clock in ms
-
-    @property
-    def greatest(self) -> int | None:
-        return max((p.greatest for p in self.partitions.values()), default=None)
+    greatest: int | None = None  # the greatest event time accepted, however far ahead of the clock
+    began: int = 0  # the first heartbeat
+    processing_time: bool = False  # no event will be older than the clock
 
     def previous(self, partition: int) -> int:
         """The greatest event time of a partition before the coming batch."""
         progress = self.partitions.get(partition)
         return progress.greatest if progress else EARLIEST
 
-    def observe(self, partition: int, greatest: int) -> None:
+    def tick(self, clock: int) -> None:
+        """Hear a heartbeat. What was read before the first one has been silent for no time yet."""
+        if self.clock == 0:
+            self.began = clock
+            for progress in self.partitions.values():
+                progress.active = clock
+        self.clock = max(self.clock, clock)
+
+    def observe(self, partition: int, greatest: int, furthest: int | None = None) -> None:
+        """Take in accepted events of a partition: how far they bring it, and the furthest of them."""
         self.partitions[partition] = PartitionProgress(max(greatest, self.previous(partition)), self.clock)
+        furthest = greatest if furthest is None else furthest
+        self.greatest = furthest if self.greatest is None else max(self.greatest, furthest)
         if partition in self.awaited:
             self.awaited.remove(partition)
 
@@ -53,7 +64,11 @@ class Watermark(msgspec.Struct, array_like=True):
         return self.value
 
     def _bound(self) -> int | None:
-        if self.awaited or not self.partitions:
+        if self.processing_time:
+            return max(self.clock, self.greatest or 0)
+        # A partition that shows nothing readable must not hold up the others for ever.
+        awaiting = bool(self.awaited) and self.clock - self.began < IDLE_AFTER_MS
+        if awaiting or not self.partitions:
             return None
         busy = [p for p in self.partitions.values() if self.clock - p.active < IDLE_AFTER_MS]
         if busy:
@@ -69,12 +84,15 @@ class Watermark(msgspec.Struct, array_like=True):
         return greatest - self.lateness + (self.clock - last.active - IDLE_AFTER_MS)
 
 
-def late(times: np.ndarray, previous: int, lateness: int) -> np.ndarray:
-    """Which of a partition's events, in log order, are late; `previous` is the greatest time before them."""
+def late(times: np.ndarray, marks: np.ndarray, previous: int, lateness: int) -> np.ndarray:
+    """Which of a partition's events, in log order, are late.
+
+    `marks` is how far each of them brings its partition, `previous` how far it had come before them.
+    """
     if not len(times):
         return np.zeros(0, np.bool_)
     before = np.empty(len(times), np.int64)
     before[0] = previous
-    np.maximum.accumulate(times[:-1], out=before[1:])
+    np.maximum.accumulate(marks[:-1], out=before[1:])
     np.maximum(before, previous, out=before)
     return times < before - lateness

@@ -40,6 +40,8 @@ class Batch:
     events: int
     malformed: int
     late: int
+    future: int
+    past: int
     map_seconds: float
     shard_seconds: float
     kernel_seconds: float
@@ -67,6 +69,8 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         events=whole["events"],
         malformed=whole["malformed"],
         late=whole["late"],
+        future=whole.get("future", 0),
+        past=whole.get("past", 0),
         map_seconds=whole["map_seconds"],
         shard_seconds=sum(shard["shard_seconds"] for shard in shards),
         kernel_seconds=sum(shard["kernel_seconds"] for shard in shards),

@@ -26,6 +26,8 @@ class MeterMessage(TypedDict):
     events: int
     malformed: int
     late: int
+    future: NotRequired[int]  # these two are not in the meters of older jobs
+    past: NotRequired[int]
     map_seconds: float
     shard_seconds: float
     kernel_seconds: float

@@ -23,6 +23,7 @@ class DeadLetter(msgspec.Struct, frozen=True):
     timestamp: int | None  # ms
     reason: str
     value: str | None = None
+    note: str | None = None  # says what is missing of a long message
 
     @property
     def time(self) -> datetime | None:

@@ -1,6 +1,7 @@
 """The engine without Spark: map tasks and shards called by hand, and the brute-force answer beside them."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from streaming import shuffle, task
+from streaming.accounting import Counts, DeadLetter
 from streaming.lanes import EARLIEST, Timeline
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
@@ -19,6 +21,19 @@ from streaming.task import TaskSetup
 from streaming.watermark import Watermark
 
 Event = dict[str, Any]
+FAR_AHEAD = 4_102_444_800_000  # 2100-01-01: no event of a test that does not say so is from the future
+
+
+@dataclass(frozen=True)
+class Stamped:
+    """A message with its Kafka timestamp; those without one are as old as their batch."""
+
+    value: "Event | bytes | None"
+    timestamp: int
+
+
+Message = Event | bytes | Stamped | None
+Row = tuple[int, int, int, int, bytes | None, int]
 KERNEL_OF = {"count": "slickdeque_inv", "sum": "slickdeque_inv", "mean": "slickdeque_inv"}
 SOURCE = SourceSpec(
     id="s",
@@ -57,32 +72,39 @@ class Engine:
     plan: Plan
     shards: int = 2
     source: SourceSpec = SOURCE
+    awaited: tuple[int, ...] = ()
     blocks: list[ResultBlock] = field(default_factory=list)
-    dead_letters: list[shuffle.DeadLetter] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
     meters: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.timeline = Timeline().adopt(self.plan, EARLIEST)
         self.greatest: dict[int, int] = {}
-        self.offsets: dict[int, int] = {}  # by partition, of its next message
+        self.watermark = EARLIEST
+        self.totals = Counts()
+        self.read: dict[int, list[Message]] = defaultdict(list)  # every partition's log so far
         self.batch_number = -1
         self.workers = [self._new_shard(number) for number in range(self.shards)]
         self.stored: list[dict[tuple[str, int], bytes]] = [{} for _ in range(self.shards)]
 
     def _new_shard(self, number: int) -> Shard:
-        meta = ShardMeta(-1, self.timeline, Watermark(self.source.allowed_lateness, []))
+        watermark = Watermark(
+            self.source.allowed_lateness, list(self.awaited), processing_time=self.source.processing_time
+        )
+        meta = ShardMeta(-1, self.timeline, watermark)
         return Shard(number, self.source, meta)
 
     def batch(
         self,
-        events: dict[int, list[Event | bytes]] | None = None,
+        events: Mapping[int, Sequence[Message]] | None = None,
         *,
+        now: int = FAR_AHEAD,
         clock: int | None = None,
         plan: Plan | None = None,
         end: bool = False,
     ) -> None:
         self.batch_number += 1
-        reports = [self._run_task(partition, items) for partition, items in (events or {}).items()]
+        reports = [self._run_task(partition, items, now) for partition, items in (events or {}).items()]
         control = self._run_control(clock, plan, end)
         for number, shard in enumerate(self.workers):
             told = [shuffle.decode(report[number]) for report in [*reports, control]]
@@ -97,6 +119,8 @@ class Engine:
         first = self.workers[0].meta
         self.timeline = first.timeline
         self.greatest = {number: part.greatest for number, part in first.watermark.partitions.items()}
+        self.watermark = first.watermark.value
+        self.totals = first.totals
 
     def restart(self) -> None:
         """Lose everything but what the state store holds."""
@@ -108,31 +132,35 @@ class Engine:
             fresh.restore((lane, start, data) for (lane, start), data in self.stored[number].items())
             self.workers[number] = fresh
 
-    def _run_task(self, partition: int, items: list[Event | bytes]) -> list[bytes]:
-        values = [item if isinstance(item, bytes) else msgspec.json.encode(item) for item in items]
-        first = self.offsets.get(partition, 0)
-        self.offsets[partition] = first + len(values)
-        return self._run([(task.EVENT, partition, first + at, 0, value) for at, value in enumerate(values)])
-
-    def _run_control(self, clock: int | None, plan: Plan | None, end: bool) -> list[bytes]:
-        rows: list[tuple[int, int, int, int, bytes | None]] = []
-        if clock is not None:
-            rows.append((task.HEARTBEAT, -1, 0, clock, None))
-        if plan is not None:
-            rows.append((task.PLAN, 0, 0, 0, msgspec.json.encode({"plan": plan.to_json()})))
-        if end:
-            rows.append((task.PLAN, 0, 0, 0, END_OF_DATA))
+    def _run_task(self, partition: int, messages: Sequence[Message], now: int) -> list[bytes]:
+        first = len(self.read[partition])
+        self.read[partition] += messages
+        rows = []
+        for offset, message in enumerate(messages, first):
+            stamped = message if isinstance(message, Stamped) else Stamped(message, 0)
+            value = msgspec.json.encode(stamped.value) if isinstance(stamped.value, dict) else stamped.value
+            rows.append((task.EVENT, partition, offset, stamped.timestamp, value, now))
         return self._run(rows)
 
-    def _run(self, rows: list[tuple[int, int, int, int, bytes | None]]) -> list[bytes]:
-        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.binary())
-        columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
+    def _run_control(self, clock: int | None, plan: Plan | None, end: bool) -> list[bytes]:
+        rows: list[Row] = []
+        if clock is not None:
+            rows.append((task.HEARTBEAT, -1, 0, clock, None, clock))
+        if plan is not None:
+            rows.append((task.PLAN, 0, 0, 0, msgspec.json.encode({"plan": plan.to_json()}), 0))
+        if end:
+            rows.append((task.PLAN, 0, 0, 0, END_OF_DATA, 0))
+        return self._run(rows)
+
+    def _run(self, rows: list[Row]) -> list[bytes]:
+        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.binary(), pa.int64())
+        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
         batch = pa.RecordBatch.from_arrays(
             [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)],
             names=list(task.INPUT_COLUMNS),
         )
         setup = TaskSetup(self.source, self.timeline, "", "", self.shards)
-        return task.work(setup, self.timeline, self.greatest, [batch])
+        return task.work(setup, self.timeline, self.greatest, [batch], self.watermark)
 
     def finals(self) -> dict[tuple[str, int, tuple[Any, ...]], tuple[float | None, int]]:
         """(query, window end, group) → (value, count); two different finals for one are an error."""

@@ -1,7 +1,7 @@
 """The watermark follows the slowest busy partition, and lateness depends on the log alone."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.queries import Query
@@ -11,17 +11,21 @@ from streaming.watermark import IDLE_AFTER_MS, Watermark, late
 from tests.streaming.engine import Engine, plan_of
 
 
-@given(st.lists(st.integers(0, 100)), st.integers(0, 30), st.data())
-def test_lateness_does_not_depend_on_how_the_log_is_cut_into_batches(times, lateness, data):
-    whole = late(np.array(times, np.int64), EARLIEST, lateness).tolist()
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100))), st.integers(0, 30), st.data())
+def test_lateness_does_not_depend_on_how_the_log_is_cut_into_batches(log, lateness, data):
+    """Each event with its clock: it brings its partition no further than that."""
+    times = np.array([time for time, _ in log], np.int64)
+    marks = np.array([min(pair) for pair in log], np.int64)
+    whole = late(times, marks, EARLIEST, lateness).tolist()
     pieces, previous, at = [], EARLIEST, 0
-    while at < len(times):
-        size = data.draw(st.integers(1, len(times) - at))
-        piece = np.array(times[at : at + size], np.int64)
-        pieces += late(piece, previous, lateness).tolist()
-        previous, at = max(previous, int(piece.max())), at + size
+    while at < len(log):
+        part = slice(at, at + data.draw(st.integers(1, len(log) - at)))
+        pieces += late(times[part], marks[part], previous, lateness).tolist()
+        previous, at = max(previous, int(marks[part].max())), part.stop
     assert pieces == whole
-    assert whole == [t < max(times[:i], default=t) - lateness for i, t in enumerate(times)]
+    reached = [max(map(min, log[:i]), default=time) for i, (time, _) in enumerate(log)]
+    assert whole == [time < mark - lateness for (time, _), mark in zip(log, reached, strict=True)]
 
 
 def test_the_slowest_partition_holds_the_watermark_until_it_is_idle():
@@ -40,6 +44,45 @@ def test_partitions_that_hold_messages_are_waited_for_from_the_start():
     assert watermark.advance() == EARLIEST
     watermark.observe(1, 400)
     assert watermark.advance() == 400
+
+
+def test_a_partition_that_never_shows_an_event_is_waited_for_as_long_as_an_idle_one():
+    watermark = Watermark(lateness=0, awaited=[0, 1])
+    watermark.tick(50_000)
+    watermark.observe(0, 500)
+    assert watermark.advance() == EARLIEST
+    watermark.tick(50_000 + IDLE_AFTER_MS - 1)
+    watermark.observe(0, 600)
+    assert watermark.advance() == EARLIEST
+    watermark.tick(50_000 + IDLE_AFTER_MS)
+    watermark.observe(0, 700)
+    assert watermark.advance() == 700
+
+
+def test_a_partition_read_before_the_first_heartbeat_is_not_idle_at_once():
+    watermark = Watermark(lateness=0, awaited=[0, 1])
+    watermark.observe(0, 500)
+    watermark.observe(1, 9_000)
+    watermark.tick(1_800_000_000_000)
+    watermark.observe(1, 9_500)
+    assert watermark.advance() == 500
+
+
+def test_a_partition_that_is_added_holds_the_watermark_from_its_first_event_on():
+    watermark = Watermark(lateness=0, awaited=[0], clock=1)
+    watermark.observe(0, 500)
+    assert watermark.advance() == 500
+    watermark.observe(0, 900)
+    watermark.observe(7, 600)
+    assert watermark.advance() == 600
+
+
+def test_processing_time_is_complete_up_to_the_clock():
+    watermark = Watermark(lateness=60_000, awaited=[0], processing_time=True)
+    watermark.tick(70_000)
+    assert watermark.advance() == 70_000
+    watermark.observe(0, 71_500)
+    assert watermark.advance() == 71_500
 
 
 def test_a_silent_live_stream_follows_the_clock_and_a_silent_old_one_stays():
@@ -62,11 +105,16 @@ def test_late_and_malformed_events_are_counted_told_and_left_out():
     engine.batch({0: events})
     engine.batch(end=True)
     assert engine.finals() == {("q", 5_000, ()): (1.0, 1), ("q", 6_000, ()): (1.0, 1)}
-    assert [(letter.offset, letter.reason) for letter in engine.dead_letters] == [
-        (3, "ts is text, not a number."),
-        (5, "Not readable as JSON: Input data was truncated."),
-        (4, "No event time in ts."),
-        (1, "Late: event time 3999 is more than the allowed lateness behind."),
+    assert [(letter.offset, letter.kind, letter.reason) for letter in engine.dead_letters] == [
+        (3, "malformed", "ts is text, not a number."),
+        (5, "malformed", "Not readable as JSON: Input data was truncated."),
+        (4, "malformed", "No event time in ts."),
+        (
+            1,
+            "late",
+            "Late: event time 1970-01-01T00:00:03.999Z is more than the allowed lateness of 1s"
+            " behind its partition.",
+        ),
     ]
     meter = engine.meters[0]
-    assert (meter["events"], meter["malformed"], meter["late"]) == (6, 3, 1)
+    assert (meter["events"], meter["accepted"], meter["malformed"], meter["late"]) == (6, 2, 3, 1)

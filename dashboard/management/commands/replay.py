@@ -80,7 +80,7 @@ class Command(BaseCommand):
             spark.stop()
         self.stdout.write(
             f"{done.results:,} results of {done.events:,} events in {done.seconds:.1f} s → {out}"
-            f" ({done.malformed:,} malformed, {done.late:,} late)"
+            f" ({done.malformed:,} malformed, {done.late:,} late, {done.misdated:,} wrongly dated)"
         )
 
     def _say(self, sentence: str) -> None:

@@ -20,6 +20,7 @@ function cells({ health, state, now, connected }) {
     ["Watermark", health.watermark ? duration(now - health.watermark) : "–", "behind", health.watermark ? `results are final up to ${clock(health.watermark, { seconds: true })}` : "no event yet"],
     ["Late", whole(health.late), "events", since],
     ["Malformed", whole(health.malformed), "messages", since],
+    ["Wrongly dated", whole(health.misdated), "events", since],
     ...(health.state_bytes === null ? [] : [["State kept", bytes(health.state_bytes), "", "slices of open windows"]]),
   ];
 }

@@ -43,6 +43,8 @@ def meter(batch: int, *, clock: int, shard: int = 0, **changed: Any) -> dict[str
         "events": 1_000,
         "malformed": 1,
         "late": 2,
+        "future": 3,
+        "past": 1,
         "batch_seconds": 0.5,
         "map_seconds": 0.02,
         "shard_seconds": 0.01,
