@@ -37,6 +37,8 @@ class ShardMeta(msgspec.Struct, array_like=True):
     timeline: Timeline
     watermark: Watermark
     whole_from: int = EARLIEST  # windows that start earlier may miss events from before the job's start
+    # Names the run of the batch that left this state: another run of it may number new groups otherwise.
+    attempt: str = ""
 
 
 class GroupIndex:
