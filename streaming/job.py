@@ -46,6 +46,7 @@ BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 # Seconds for which a cluster that seems silent may hold up a query before that is said, and before it ends.
 SAID_AFTER = 3.0
 STOPPED_AFTER = 10.0
+LOSS_IS_NEWS = 3_600.0
 STOP_SECONDS = 8.0  # within the time that the supervisor allows
 
 
@@ -87,6 +88,7 @@ class LostMessages:
         self._topic = topic
         self._unjudged: list[tuple[int, engine.BatchRead]] = []  # with the number of looks before it
         self._newest = -1
+        self._noticed: float | None = None
         self.total = _read_number(path)
 
     def take(self, query: StreamingQuery, looks: int) -> None:
@@ -105,6 +107,7 @@ class LostMessages:
         self._unjudged = [(before, batch) for before, batch in self._unjudged if looks < before + 2]
         lost = sum(lost_in(batch, view.first) for batch in due)
         if lost:
+            self._noticed = time.monotonic()
             self.total += lost
             with suppress(OSError):  # a full disk: the count is told all the same
                 engine.write_whole(self._path, json.dumps(self.total))
@@ -112,7 +115,8 @@ class LostMessages:
 
     @property
     def sentence(self) -> str | None:
-        if not self.total:
+        """For the page, as long as it is news."""
+        if self._noticed is None or time.monotonic() - self._noticed > LOSS_IS_NEWS:
             return None
         return (
             f"Kafka removed {self.total:,} messages of “{self._topic}” before they were read; "

@@ -138,7 +138,7 @@ def _check_answers(
         own = {key: value for key, value in told.items() if key[0] == query.name}
         for window in query.windows:
             size = (window.range, window.slide)
-            _check_window(
+            check_window(
                 f"{query.name} {size}",
                 {key: value for key, value in own.items() if key[1:3] == size},
                 {key: value for key, value in right.items() if key[1:3] == size},
@@ -149,7 +149,7 @@ def _check_answers(
     verdict.expect("queries that nobody asked for", _short({key[0] for key in told} - known), "none")
 
 
-def _check_window(name: str, told: Answers, right: Answers, was_removed: bool, verdict: Verdict) -> None:
+def check_window(name: str, told: Answers, right: Answers, was_removed: bool, verdict: Verdict) -> None:
     """A series is whole from its first window to its last; only a removed query's ends before the data."""
     if not told:
         if not was_removed:
