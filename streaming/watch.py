@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import KafkaError, UnknownTopicOrPartitionError
+from kafka.errors import BrokerResponseError, KafkaError, UnknownTopicOrPartitionError, for_code
 
 ANSWER_SECONDS = 4.0  # a cluster that takes longer counts as unreachable
 LOOK_EVERY = 2.0
@@ -44,6 +44,11 @@ def look(bootstrap_servers: str, topic: str) -> TopicView:
         return _describe(admin, topic)
     except UnknownTopicOrPartitionError as error:
         raise TopicGone(f"There is no topic “{topic}” on {bootstrap_servers}.") from error
+    except BrokerResponseError as error:
+        reason = type(error).__name__.removesuffix("Error")
+        raise SourceProblem(
+            f"The Kafka cluster at {bootstrap_servers} refused “{topic}”: {reason}."
+        ) from error
     except (KafkaError, OSError) as error:
         raise _silent(bootstrap_servers) from error
     finally:
@@ -53,9 +58,9 @@ def look(bootstrap_servers: str, topic: str) -> TopicView:
 
 def _describe(admin: KafkaAdminClient, topic: str) -> TopicView:
     described = admin.describe_topics([topic])[0]
+    if described["error_code"]:
+        raise for_code(described["error_code"])(topic)
     numbers = sorted(part["partition_index"] for part in described["partitions"])
-    if not numbers:
-        raise UnknownTopicOrPartitionError(topic)
     parts = [TopicPartition(topic, number) for number in numbers]
     first = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.EARLIEST))
     end = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST))
@@ -89,9 +94,13 @@ class Watch:
         self._over = threading.Event()
         self.view: TopicView | None = None  # the newest there was
         self.problem: str | None = None
-        self.topic_is_gone = False
         self.looks = 0
+        self._misses = 0  # looks in a row that found no such topic
         threading.Thread(target=self._run, daemon=True, name=f"watch {topic}").start()
+
+    @property
+    def topic_is_gone(self) -> bool:
+        return self._misses > 1  # a broker that has just started may not know its topics yet
 
     def stop(self) -> None:
         self._over.set()
@@ -100,9 +109,9 @@ class Watch:
         while not self._over.is_set():
             try:
                 self.view = look(self._bootstrap_servers, self._topic)
-                self.problem = None
+                self.problem, self._misses = None, 0
             except SourceProblem as problem:
-                self.topic_is_gone = isinstance(problem, TopicGone)
+                self._misses = self._misses + 1 if isinstance(problem, TopicGone) else 0
                 self.problem = str(problem)
             self.looks += 1
             self._over.wait(LOOK_EVERY)

@@ -179,7 +179,7 @@ def remove_before(source: LiveSource, offsets: dict[int, int]) -> None:
     admin.close()
 
 
-def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, tmp_path: Path):
+def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, spark, tmp_path: Path):
     port = free_port()
     jars = jars_dir(settings.VAR_DIR) / "broker"
     near, far = make_source("near"), make_source("far", f"127.0.0.1:{port}")
@@ -189,6 +189,7 @@ def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, tmp_path
     wait_until(lambda: far.says("failing", f"The Kafka cluster at {far.cluster} does not answer."))
     near.send(10)
     wait_until(lambda: near.counted() == 10)
+    assert spark.sparkContext._jsc.sc().getPoolForName("near").isDefined()
 
     with Broker(tmp_path / "far", port, jars, find_java().path) as there:
         far.create()
