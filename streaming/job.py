@@ -455,7 +455,7 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
         signal.signal(signal.SIGINT, on_signal)
         job.run()
     except Exception as error:
-        if engine.is_alive(spark):
+        if engine.is_alive(spark, patience=5.0):
             raise
         raise SystemExit("Spark’s Java process ended, and the job with it.") from error
     finally:

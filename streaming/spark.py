@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 import sys
 import time
 import uuid
@@ -176,10 +177,14 @@ def jvm_pid(spark: SparkSession) -> int:
     return int(gateway.proc.pid)
 
 
-def is_alive(spark: SparkSession) -> bool:
-    """Whether the session's JVM runs."""
+def is_alive(spark: SparkSession, patience: float = 0.0) -> bool:
+    """Whether the session's JVM runs; it closes its connections some time before it has ended."""
     gateway: Any = spark.sparkContext._gateway
-    return gateway.proc.poll() is None
+    try:
+        gateway.proc.wait(patience)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 def must_be_alive(spark: SparkSession) -> None:
