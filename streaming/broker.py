@@ -40,6 +40,13 @@ class Broker:
     def bootstrap_servers(self) -> str:
         return f"{HOST}:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """The process id of the JVM."""
+        if self._process is None:
+            raise BrokerError("The Kafka broker was not started.")
+        return self._process.pid
+
     def start(self) -> None:
         """Start the JVM; its log lines go where this process's go. `wait_until_ready()` comes next."""
         if not port_is_free(self.port):
@@ -78,6 +85,12 @@ class Broker:
         try:
             self._process.wait(grace)
         except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def kill(self) -> None:
+        """End the JVM without a chance to close its files, as a crash does."""
+        if self._process is not None:
             self._process.kill()
             self._process.wait()
 

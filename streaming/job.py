@@ -1,17 +1,23 @@
 """The streaming job: takes sources and plans from Kafka, runs one streaming query per source, says how it is.
 
 A newer plan of a source that runs already is adopted by its query without a restart (`streaming/shard.py`);
-this loop only starts, stops and restarts queries.
+this loop only starts, stops and restarts queries. Whatever may take long with one source happens in a thread
+of that source, so that no source waits for another.
 """
 
+import errno
+import json
 import logging
 import os
+import re
 import shutil
 import signal
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,12 +36,18 @@ from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
+from streaming.watch import TopicView, Watch
 
 log = logging.getLogger("millrace.job")
 
 STATUS_EVERY = 2.0
 RECEIPT_SECONDS = 10.0
 BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
+# Seconds for which a cluster that seems silent may hold up a query before that is said, and before it ends.
+SAID_AFTER = 3.0
+STOPPED_AFTER = 10.0
+LOSS_IS_NEWS = 3_600.0
+STOP_SECONDS = 8.0  # within the time that the supervisor allows
 
 
 @dataclass
@@ -45,16 +57,93 @@ class Running:
     source: SourceSpec
     plan: Plan
     plan_offset: int  # of the newest message about it on the plans topic
+    watch: Watch
     query: StreamingQuery | None = None
+    stream: SourceSpec | None = None  # what the query reads: the source with the identity of its topic
+    action: "Future[StreamingQuery | None] | None" = None  # a start or a stop under way
     state: str = "starting"
     since: int = field(default_factory=lambda: _now())
     error: str | None = None
     failures: int = 0
     retry_at: float = 0.0
+    moved_at: float = 0.0  # when its newest batch was first seen
+    batch: int | None = None
+    lost: "LostMessages | None" = None
+
+    def note_batch(self) -> None:
+        newest = engine.last_batch(self.query)
+        if newest != self.batch:
+            self.batch, self.moved_at = newest, time.monotonic()
 
     def turn(self, state: str, error: str | None = None) -> None:
         if (state, error) != (self.state, self.error):
             self.state, self.error, self.since = state, error, _now()
+
+
+class LostMessages:
+    """Counts the messages that Kafka removed before they were read; the count outlives the job."""
+
+    def __init__(self, path: Path, topic: str) -> None:
+        self._path = path
+        self._topic = topic
+        self._unjudged: list[tuple[int, engine.BatchRead]] = []  # with the number of looks before it
+        self._newest = -1
+        self._noticed: float | None = None
+        self.total = _read_number(path)
+
+    def take(self, query: StreamingQuery, looks: int) -> None:
+        """Note the batches that have finished since the last call."""
+        for batch in engine.batches_read(query, self._topic, self._newest):
+            self._newest = batch.batch
+            self._unjudged.append((looks, batch))
+
+    def judge(self, view: TopicView, looks: int) -> int:
+        """How many messages are newly known to be lost, by a look at the topic that began after their batch.
+
+        Not every gap is a loss: compacted topics and transactions leave some. Those lie where the topic
+        still holds messages.
+        """
+        due = [batch for before, batch in self._unjudged if looks >= before + 2]
+        self._unjudged = [(before, batch) for before, batch in self._unjudged if looks < before + 2]
+        lost = sum(lost_in(batch, view.first) for batch in due)
+        if lost:
+            self._noticed = time.monotonic()
+            self.total += lost
+            with suppress(OSError):  # a full disk: the count is told all the same
+                engine.write_whole(self._path, json.dumps(self.total))
+        return lost
+
+    @property
+    def sentence(self) -> str | None:
+        """For the page, as long as it is news."""
+        if self._noticed is None or time.monotonic() - self._noticed > LOSS_IS_NEWS:
+            return None
+        return (
+            f"Kafka removed {self.total:,} messages of “{self._topic}” before they were read; "
+            "the windows that they belong to are incomplete."
+        )
+
+
+def lost_in(batch: engine.BatchRead, first: dict[int, int]) -> int:
+    """The messages of a batch that were removed from the topic before they were read.
+
+    >>> lost_in(engine.BatchRead(7, {0: 10}, {0: 50}, messages=25), first={0: 30})
+    15
+    >>> lost_in(engine.BatchRead(7, {0: 10}, {0: 50}, messages=25), first={0: 0})
+    0
+
+    The first batch of all begins where the topic did.
+
+    >>> lost_in(engine.BatchRead(0, {}, {0: 1_050}, messages=50), first={0: 1_000})
+    0
+    """
+    if not batch.start:
+        return 0
+    # A partition that was added meanwhile is read from its beginning.
+    spans = [(part, batch.start.get(part, 0), end) for part, end in batch.end.items()]
+    wanted = sum(end - start for _, start, end in spans)
+    removed = sum(max(0, min(end, first.get(part, 0)) - start) for part, start, end in spans)
+    return max(0, min(wanted - batch.messages, removed))
 
 
 class StatusSender:
@@ -74,7 +163,10 @@ class StatusSender:
             self._replace()
         try:
             self._producer = self._producer or KafkaProducer(
-                bootstrap_servers=self._bootstrap_servers, linger_ms=0, max_block_ms=2_000
+                bootstrap_servers=self._bootstrap_servers,
+                linger_ms=0,
+                max_block_ms=2_000,
+                bootstrap_timeout_ms=2_000,
             )
             self._receipt = self._producer.send(self._topic, key=b"job", value=message)
             self._sent_at = time.monotonic()
@@ -100,6 +192,7 @@ class Job:
         self._topics = topics
         self._checkpoints = checkpoints
         self._sources: dict[str, Running] = {}
+        self._threads: dict[str, ThreadPoolExecutor] = {}  # one per source: its actions follow each other
         self._stopping = threading.Event()
         self._started = _now()
         self._status = StatusSender(bootstrap_servers, topics.status)
@@ -121,6 +214,7 @@ class Job:
         next_status = 0.0
         self._catch_up()
         while not self._stopping.is_set():
+            engine.must_be_alive(self._spark)
             for running in self._sources.values():
                 self._tend(running)
             if time.monotonic() >= next_status:
@@ -165,7 +259,8 @@ class Job:
             self._forget(key)
             known = None
         if known is None:
-            self._sources[key] = Running(source, plan, offset)
+            watch = Watch(source.bootstrap_servers, source.topic)
+            self._sources[key] = Running(source, plan, offset, watch)
         else:
             known.plan, known.plan_offset = plan, offset
         log.info(
@@ -175,48 +270,103 @@ class Job:
     def _forget(self, key: str) -> None:
         running = self._sources.pop(key, None)
         if running is not None:
-            self._end_query(running)
-            shutil.rmtree(self._checkpoints / running.source.stream, ignore_errors=True)
-            delete_topics(self._bootstrap_servers, [self._topics.progress(running.source.stream)])
-            log.info("The state of source %s was removed.", key)
+            running.watch.stop()
+            self._in_thread(key, lambda: self._remove(key, running.query))
+
+    def _remove(self, key: str, query: StreamingQuery | None) -> None:
+        _stop(query)
+        self._remove_streams(key, keep=None)
+        log.info("The state of source %s was removed.", key)
+
+    # --- one source -----------------------------------------------------------------------------------
 
     def _tend(self, running: Running) -> None:
         """Start what should run, notice what failed, try again after a while."""
-        if running.query is not None and not running.query.isActive:
-            self._note_failure(running, running.query)
+        if running.action is not None:
+            if not running.action.done():
+                return
+            self._conclude(running, running.action)
         wanted = bool(running.plan.trees)
-        if running.query is None and wanted and time.monotonic() >= running.retry_at:
-            self._start_query(running)
-        elif running.query is not None and not wanted:
+        if running.query is None:
+            if wanted:
+                self._start_when_possible(running)
+        elif not running.query.isActive:
+            self._note_failure(running, running.query)
+        elif not wanted:
             self._end_query(running)  # its last query was deleted; its state stays, for the next one
-        elif running.query is not None and running.state == "starting" and running.query.lastProgress:
-            running.failures = 0
-            running.turn("running")
+        else:
+            self._check(running, running.query)
 
-    def _start_query(self, running: Running) -> None:
-        source = running.source
-        log.info("Starting %s: topic %s on %s.", source.id, source.topic, source.bootstrap_servers)
+    def _conclude(self, running: Running, action: "Future[StreamingQuery | None]") -> None:
+        running.action = None
         try:
-            create_topics(self._bootstrap_servers, [self._topics.progress_topic(source.stream)])
-            running.query = engine.start(self._spark, self._launch(running))
-            running.turn("starting")
-        except Exception as error:  # any reason not to start is told on the page, and tried again
-            running.query = None
-            self._back_off(running, str(error).splitlines()[0])
+            running.query = action.result()
+            if running.query is not None:
+                running.moved_at = time.monotonic()
+                running.turn("starting")
+        except Exception as error:  # any reason not to start or stop is told on the page, and tried again
+            self._back_off(running, self._in_words(str(error)))
 
-    def _launch(self, running: Running) -> engine.Launch:
-        return engine.Launch(
-            source=running.source,
+    def _start_when_possible(self, running: Running) -> None:
+        if running.watch.problem is not None:
+            running.turn("failing", running.watch.problem)
+        elif running.watch.view is not None and time.monotonic() >= running.retry_at:
+            stream = running.stream = _of_topic(running.source, running.watch.view.id)
+            count = self._checkpoints / stream.stream / "millrace-lost.json"
+            running.lost = LostMessages(count, stream.topic)
+            running.batch = None
+            running.action = self._in_thread(stream.id, lambda: self._start(running, stream))
+
+    def _start(self, running: Running, stream: SourceSpec) -> StreamingQuery:
+        """In the source's thread: everything that a query needs, then the query."""
+        log.info("Starting %s: topic %s on %s.", stream.id, stream.topic, stream.bootstrap_servers)
+        self._remove_streams(stream.id, keep=stream.stream)
+        create_topics(self._bootstrap_servers, [self._topics.progress_topic(stream.stream)])
+        launch = engine.Launch(
+            source=stream,
             timeline=Timeline().adopt(running.plan, EARLIEST),
             bootstrap_servers=self._bootstrap_servers,
             topics=self._topics,
-            checkpoint=str(self._checkpoints / running.source.stream),
+            checkpoint=str(self._checkpoints / stream.stream),
             plans_offset=running.plan_offset + 1,
         )
+        return engine.start(self._spark, launch)
+
+    def _check(self, running: Running, query: StreamingQuery) -> None:
+        """A query that runs: is its topic still there, still the same, and what got lost?"""
+        watch = running.watch
+        running.note_batch()
+        if watch.problem is not None:
+            self._check_problem(running, watch, watch.problem)
+            return
+        if watch.view is not None and running.stream != _of_topic(running.source, watch.view.id):
+            log.warning("Topic %s was made anew; its source starts from its beginning.", running.source.topic)
+            self._end_query(running)
+            return
+        if running.batch is not None:
+            running.failures = 0
+            self._count_lost(running, query)
+            running.turn("running", running.lost.sentence if running.lost else None)
+
+    def _check_problem(self, running: Running, watch: Watch, problem: str) -> None:
+        """As long as batches finish, Spark reaches the cluster, whatever a look at it says."""
+        silence = time.monotonic() - running.moved_at
+        if watch.topic_is_gone or silence > SAID_AFTER:
+            running.turn("failing", problem)
+        if watch.topic_is_gone or silence > STOPPED_AFTER:
+            self._end_query(running)  # it would hold cores while it waits
+
+    def _count_lost(self, running: Running, query: StreamingQuery) -> None:
+        lost, watch = running.lost, running.watch
+        if lost is None or watch.view is None:
+            return
+        lost.take(query, watch.looks)
+        if newly := lost.judge(watch.view, watch.looks):
+            log.error("Source %s: %d messages were removed before they were read.", running.source.id, newly)
 
     def _note_failure(self, running: Running, query: StreamingQuery) -> None:
         running.query = None
-        self._back_off(running, engine.failure(query) or "The query ended.")
+        self._back_off(running, self._in_words(engine.failure(query) or "The query ended."))
 
     def _back_off(self, running: Running, error: str) -> None:
         pause = BACK_OFF[min(running.failures, len(BACK_OFF) - 1)]
@@ -225,14 +375,38 @@ class Job:
         running.turn("failing", error)
         log.error("Source %s failed: %s Next try in %.0f s.", running.source.id, error, pause)
 
+    def _in_words(self, error: str) -> str:
+        if os.strerror(errno.ENOSPC) in error:
+            return f"The disk that holds {self._checkpoints} is full; Millrace goes on when there is room."
+        return error.splitlines()[0] if error else "The query ended."
+
     def _end_query(self, running: Running) -> None:
-        if running.query is not None:
-            running.query.stop()
-            running.query = None
+        query, running.query = running.query, None
+        running.action = self._in_thread(running.source.id, lambda: _stop(query))
+
+    # --- what all sources share -----------------------------------------------------------------------
+
+    def _in_thread(
+        self, key: str, action: Callable[[], StreamingQuery | None]
+    ) -> "Future[StreamingQuery | None]":
+        if key not in self._threads:
+            self._threads[key] = ThreadPoolExecutor(1, thread_name_prefix=key)
+        return self._threads[key].submit(action)
+
+    def _remove_streams(self, source: str, keep: str | None) -> None:
+        """Remove what a source's earlier streams left: of a topic that is gone, or of another reading."""
+        found = [path for path in self._checkpoints.glob(f"{source}-*") if _is_stream_of(path.name, source)]
+        old = [path for path in found if path.name != keep]
+        if old:
+            delete_topics(self._bootstrap_servers, [self._topics.progress(path.name) for path in old])
+        for path in old:
+            shutil.rmtree(path, ignore_errors=True)
 
     def _stop_all(self) -> None:
         for running in self._sources.values():
+            running.watch.stop()
             self._end_query(running)
+        wait([running.action for running in self._sources.values() if running.action], STOP_SECONDS)
         self._tell("stopped")
         self._status.close()
         self._plans.close()
@@ -243,7 +417,8 @@ class Job:
                 "state": running.state,
                 "since": running.since,
                 "error": running.error,
-                "batch": engine.last_batch(running.query),
+                "batch": running.batch,
+                "lost": running.lost.total if running.lost else 0,
             }
             for key, running in self._sources.items()
             if running.plan.trees
@@ -261,25 +436,50 @@ class Job:
 def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None:
     """Run the job until SIGTERM or SIGINT."""
     topics = Topics(prefix)
-    jvm_file = var_dir / "run" / f"spark-{prefix}.pid"
+    jvm_file = var_dir / "run" / f"spark-{prefix}.json"
     _end_orphan(jvm_file)
-    spark = engine.session(master, jars_dir(var_dir), var_dir)
-    jvm_file.parent.mkdir(parents=True, exist_ok=True)
-    jvm_file.write_text(str(engine.jvm_pid(spark)))
-    # Spark starts while the broker does: it is the slower of the two, and does not need it.
-    _wait_for_kafka(bootstrap_servers)
-    create_topics(bootstrap_servers, topics.shared())
-    job = Job(spark, bootstrap_servers, topics, var_dir / "checkpoints" / prefix)
-
-    def on_signal(number: int, frame: FrameType | None) -> None:
-        job.stop()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
+    scratch = var_dir / "scratch" / prefix
+    shutil.rmtree(scratch, ignore_errors=True)  # what a killed job left
+    spark = engine.session(master, jars_dir(var_dir), var_dir, scratch=scratch)
     try:
+        _remember(jvm_file, engine.jvm_pid(spark))
+        # Spark starts while the broker does: it is the slower of the two, and does not need it.
+        _wait_for_kafka(bootstrap_servers)
+        create_topics(bootstrap_servers, topics.shared())
+        job = Job(spark, bootstrap_servers, topics, var_dir / "checkpoints" / prefix)
+
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            job.stop()
+
+        signal.signal(signal.SIGTERM, on_signal)
+        signal.signal(signal.SIGINT, on_signal)
         job.run()
+    except Exception as error:
+        if engine.is_alive(spark, patience=5.0):
+            raise
+        raise SystemExit("Spark’s Java process ended, and the job with it.") from error
     finally:
-        spark.stop()
+        if engine.is_alive(spark):
+            spark.stop()
+
+
+def _of_topic(source: SourceSpec, topic_id: str) -> SourceSpec:
+    """The source as the stream of one topic: one made anew under the same name is another stream."""
+    return replace(source, made=f"{source.made}@{topic_id}")
+
+
+def _is_stream_of(name: str, source: str) -> bool:
+    """Whether a checkpoint or progress topic belongs to a source (`SourceSpec.stream`).
+
+    >>> _is_stream_of("a-0123456789ab", "a"), _is_stream_of("a-b-0123456789ab", "a")
+    (True, False)
+    """
+    return re.fullmatch(re.escape(source) + "-[0-9a-f]{12}", name) is not None
+
+
+def _stop(query: StreamingQuery | None) -> None:
+    if query is not None:
+        query.stop()
 
 
 def _wait_for_kafka(bootstrap_servers: str) -> None:
@@ -292,21 +492,43 @@ def _wait_for_kafka(bootstrap_servers: str) -> None:
         time.sleep(0.2)
 
 
+def _remember(jvm_file: Path, pid: int) -> None:
+    jvm_file.parent.mkdir(parents=True, exist_ok=True)
+    engine.write_whole(jvm_file, json.dumps([pid, _started_at(pid)]))
+
+
 def _end_orphan(jvm_file: Path) -> None:
     """End the Spark JVM of a job that was killed: two must never write to one checkpoint.
 
     It ends by itself when it notices, but may finish a batch before that.
     """
     try:
-        pid = int(jvm_file.read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        pid, started_at = json.loads(jvm_file.read_text())
     except (OSError, ValueError):
         return
-    if b"org.apache.spark.deploy.SparkSubmit" in command:
-        log.warning("Ending the Spark process %d that a killed job left behind.", pid)
+    if started_at is None or _started_at(pid) != started_at:
+        return  # it is gone; another process may have its number by now
+    log.warning("Ending the Spark process %d that a killed job left behind.", pid)
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
-            time.sleep(0.05)
+    while _started_at(pid) == started_at:
+        time.sleep(0.05)
+
+
+def _started_at(pid: int) -> str | None:
+    """When a process began, in the kernel's ticks; None once it has ended (or where there is no /proc)."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if state in "ZX" else fields[18]
+
+
+def _read_number(path: Path) -> int:
+    try:
+        return int(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return 0
 
 
 def _now() -> int:

@@ -47,7 +47,11 @@ class ProgressReader:
     def after(self, batch: int) -> Progress:
         """The progress after `batch`; it is there before the next batch starts, but may be in flight."""
         deadline = time.monotonic() + WAIT_SECONDS
+        rewound = False
         while batch not in self._records:
+            if self._records and batch < min(self._records) and not rewound:
+                self._consumer.seek_to_beginning(self._partition)  # a batch that failed often pushed it back
+                rewound = True
             for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):
                 progress = msgspec.msgpack.decode(record.value, type=Progress)
                 self._records[progress.batch] = progress

@@ -7,8 +7,11 @@ per (task, shard), and each shard's state lives under one key of `transformWithS
 import itertools
 import json
 import os
+import re
+import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +20,6 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pyarrow as pa
-from kafka import KafkaConsumer, TopicPartition
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -32,6 +34,7 @@ from streaming.shard import Outcome, Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
 from streaming.topics import Topics
+from streaming.watch import look
 from streaming.watermark import Watermark
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -39,6 +42,7 @@ START_BACK = 2_000_000  # messages of the past that a new source's job reads at 
 MAX_PER_BATCH = 500_000
 # In a streaming query this is the batch's own time, kept with its offsets and the same when it is replayed.
 BATCH_TIME = "unix_millis(current_timestamp())"
+TASK_TRIES = 4  # what clusters do by default: a killed Python worker costs a task, not the query
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,17 @@ def _java_options(archive: Path, archive_at_exit: Path | None) -> str:
 
 
 def session(
-    master: str, jars_dir: Path, var_dir: Path, archive_at_exit: Path | None = None, **overrides: str
+    master: str,
+    jars_dir: Path,
+    var_dir: Path,
+    archive_at_exit: Path | None = None,
+    scratch: Path | None = None,
+    **overrides: str,
 ) -> SparkSession:
-    """A session with the settings that mattered when measured; docs/architecture.md has the reasons."""
+    """A session with the settings that mattered when measured; docs/architecture.md has the reasons.
+
+    `scratch` is for files of no use to a later session.
+    """
     environment = {
         "PYTHONPATH": str(PROJECT_DIR),
         "NUMBA_CACHE_DIR": str(var_dir / "numba"),
@@ -88,8 +100,6 @@ def session(
     settings = {
         "spark.jars": jars,
         "spark.driver.memory": "2g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{java_options} -Dlog4j2.configurationFile=file:{log4j}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -101,6 +111,10 @@ def session(
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
         ),
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # Every attempt writes state files of its own and the commit names the ones that count: what an
+        # attempt that was given up still writes, in this process or a lost one, is never read.
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.streaming.stopTimeout": "15s",
         "spark.sql.streaming.minBatchesToRetain": "20",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
@@ -109,6 +123,8 @@ def session(
     if master.startswith("local"):
         # Local checkpoints: commit without the helper processes that Hadoop's file system forks.
         settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.extraClassPath": bare,
             "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
             "spark.sql.streaming.checkpointFileManagerClass": (
@@ -116,18 +132,67 @@ def session(
             ),
             "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
         }
-    builder = SparkSession.builder.master(master).appName("millrace")
+    else:
+        settings["spark.executor.extraJavaOptions"] = (
+            f"-XX:+UseParallelGC -Dlog4j2.configurationFile=file:{log4j}"
+        )
+    if scratch is not None:
+        settings["spark.local.dir"] = str(scratch)
+    builder = SparkSession.builder.master(_with_retries(master)).appName("millrace")
     for name, value in {**settings, **overrides}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
+    if not master.startswith("local"):
+        _await_executors(spark)
     spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
     return spark
+
+
+def _with_retries(master: str) -> str:
+    """The master as Spark shall see it: left alone, a local one gives up after a task's first failure.
+
+    >>> _with_retries("local[*]"), _with_retries("spark://host:7077")
+    ('local[*,4]', 'spark://host:7077')
+    """
+    return re.sub(r"^local\[([^,\]]+)\]$", rf"local[\1,{TASK_TRIES}]", master)
+
+
+def _await_executors(spark: SparkSession, patience: float = 60.0, calm: float = 3.0) -> None:
+    """Wait until no more executors join: their cores decide how many shards a new source gets."""
+    deadline = time.monotonic() + patience
+    known, since = 0, time.monotonic()
+    while time.monotonic() < deadline:
+        executors: Any = spark.sparkContext._jsc
+        joined = executors.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
+        if joined != known:
+            known, since = joined, time.monotonic()
+        if known and time.monotonic() - since > calm:
+            return
+        time.sleep(0.1)
+    if not known:
+        raise RuntimeError(f"The cluster gave no executor within {patience:.0f} s.")
 
 
 def jvm_pid(spark: SparkSession) -> int:
     """The process id of the session's JVM."""
     gateway: Any = spark.sparkContext._gateway
     return int(gateway.proc.pid)
+
+
+def is_alive(spark: SparkSession, patience: float = 0.0) -> bool:
+    """Whether the session's JVM runs; it closes its connections some time before it has ended."""
+    gateway: Any = spark.sparkContext._gateway
+    try:
+        gateway.proc.wait(patience)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def must_be_alive(spark: SparkSession) -> None:
+    """Raise if the JVM has ended: without queries nobody would notice."""
+    if not is_alive(spark):
+        raise RuntimeError("Spark’s Java process ended.")
 
 
 def failure(query: StreamingQuery) -> str | None:
@@ -146,8 +211,44 @@ def last_batch(query: StreamingQuery | None) -> int | None:
     return int(progress["batchId"]) if progress else None
 
 
+@dataclass(frozen=True)
+class BatchRead:
+    """What a finished batch was to read of a source's topic, and how many messages came."""
+
+    batch: int
+    start: dict[int, int]
+    end: dict[int, int]
+    messages: int
+
+
+def batches_read(query: StreamingQuery, topic: str, after: int) -> list[BatchRead]:
+    """The batches that finished since `after`, oldest first; Spark remembers the last hundred."""
+    newest = last_batch(query)
+    if newest is None or newest <= after:
+        return []
+    reports: list[Any] = [query.lastProgress] if newest == after + 1 else query.recentProgress
+    return [
+        _batch_read(int(report["batchId"]), source, topic)
+        for report in reports
+        for source in report["sources"]
+        if int(report["batchId"]) > after and f"[{topic}]" in source["description"]
+    ]
+
+
+def _batch_read(batch: int, source: Any, topic: str) -> BatchRead:
+    start, end = (_offsets(source[name], topic) for name in ("startOffset", "endOffset"))
+    return BatchRead(batch, start, end, int(source["numInputRows"]))
+
+
+def _offsets(text: str | None, topic: str) -> dict[int, int]:
+    offsets = (json.loads(text) if text else None) or {}  # a stream that has just begun has “null”
+    return {int(partition): int(offset) for partition, offset in offsets.get(topic, {}).items()}
+
+
 def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
     """Start a source's streaming query from its checkpoint, or from the past that is still in Kafka."""
+    # Sources share the cores evenly, whatever each has to do.
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", launch.source.id)
     shards = _shard_labels(spark.sparkContext.defaultParallelism, launch.checkpoint)
     offsets, awaited, whole = _starting_offsets(launch)
     setup = TaskSetup(
@@ -206,8 +307,15 @@ def _shard_labels(count: int, checkpoint: str) -> list[int]:
             break
     chosen = [labels[partition] for partition in range(count)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(chosen))
+    write_whole(path, json.dumps(chosen))
     return chosen
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that neither a full disk nor a crash leaves half of it."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    part.replace(path)
 
 
 def partition_of(label: int, count: int) -> int:
@@ -230,21 +338,12 @@ def partition_of(label: int, count: int) -> int:
 
 def _starting_offsets(launch: Launch) -> tuple[str, list[int], bool]:
     """Offsets to start from as Spark wants them, the partitions that hold messages, and whether it is all."""
-    consumer = KafkaConsumer(bootstrap_servers=launch.source.bootstrap_servers)
-    try:
-        numbers = consumer.partitions_for_topic(launch.source.topic) or set()
-        partitions = [TopicPartition(launch.source.topic, number) for number in sorted(numbers)]
-        first = consumer.beginning_offsets(partitions)
-        end = consumer.end_offsets(partitions)
-    finally:
-        consumer.close()
-    if not partitions:
-        raise RuntimeError(f"No topic “{launch.source.topic}” on {launch.source.bootstrap_servers}.")
-    share = launch.start_back // len(partitions)
-    starts = {part: max(first[part], end[part] - share) for part in partitions}
-    offsets = {launch.source.topic: {str(part.partition): starts[part] for part in partitions}}
-    awaited = [part.partition for part in partitions if end[part] > starts[part]]
-    return json.dumps(offsets), awaited, all(starts[part] == first[part] for part in partitions)
+    view = look(launch.source.bootstrap_servers, launch.source.topic)
+    share = launch.start_back // len(view.first)
+    starts = {number: max(first, view.end[number] - share) for number, first in view.first.items()}
+    offsets = {launch.source.topic: {str(number): start for number, start in starts.items()}}
+    awaited = [number for number, start in starts.items() if view.end[number] > start]
+    return json.dumps(offsets), awaited, starts == view.first
 
 
 def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
@@ -296,7 +395,11 @@ def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", bootstrap_servers)
         .option("subscribe", topic)
-        .option("failOnDataLoss", "false")
+        .option("failOnDataLoss", "false")  # the job counts what is lost, and goes on
+        # A task that waits for a dead broker holds a core that other sources need.
+        .option("kafkaConsumer.pollTimeoutMs", "10000")
+        .option("kafka.request.timeout.ms", "10000")
+        .option("kafka.default.api.timeout.ms", "15000")
         .option("kafka.max.poll.records", "20000")
         .option("kafka.fetch.max.wait.ms", "5")
         .option("kafka.max.partition.fetch.bytes", str(4 << 20))
@@ -346,6 +449,7 @@ class ShardProcessor(StatefulProcessor):
         shard = self._load(number)
         groups_before = {group_by: len(index.keys) for group_by, index in shard.groups.items()}
         outcome = shard.apply(reports, _batch_id())
+        shard.meta.attempt = uuid.uuid4().hex
         self._store(shard, outcome, groups_before)
         outcome.meter["clock"] = int(time.time() * 1000)
         outcome.meter["shard_seconds"] = time.perf_counter() - began
@@ -363,7 +467,7 @@ class ShardProcessor(StatefulProcessor):
         stored = self._meta.get()
         meta = msgspec.msgpack.decode(bytes(stored[0]) if stored else self._first, type=ShardMeta)
         cached = _cache.pop((self._launch.checkpoint, number), None)
-        if cached is not None and cached.meta.batch == meta.batch:
+        if cached is not None and cached.meta.attempt == meta.attempt:
             return cached
         shard = Shard(number, self._launch.source, meta)
         for (group_by, _), (keys,) in sorted(self._groups.iterator()):

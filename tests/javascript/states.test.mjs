@@ -35,6 +35,13 @@ test("the slowest window of a family speaks for it", () => {
   assert.match(said({ windows, points: [[[NOW - MINUTE, 3, true]]] }).rest, /^The 10\u202fm window/);
 });
 
+test("lost messages are told while results go on", () => {
+  const about = { windows: [{ range: MINUTE, slide: MINUTE, joined: null }], points: [[[NOW - MINUTE, 3, true]]] };
+  const state = said(about, { source: { ...SOURCE, error: "Kafka removed 7 messages of “t” before they were read." } });
+  assert.equal(state.bold, "Kafka removed 7 messages of “t” before they were read.");
+  assert.equal(state.tone, "is-warn");
+});
+
 test("with a final result of every window nothing is said", () => {
   const windows = [{ range: MINUTE, slide: MINUTE, joined: NOW - 3 * MINUTE }];
   assert.equal(said({ windows, points: [[[NOW - MINUTE, 3, true]]] }), null);

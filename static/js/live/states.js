@@ -82,12 +82,18 @@ function ofResults({ query, now, delay }) {
   return null;
 }
 
+/** What the job has to say of a source that it reads: messages are lost, so some windows are incomplete. */
+function ofLoss({ source }) {
+  if (source?.state !== "running" || !source.error) return null;
+  return { tone: "is-warn", badge: "is-warn", icon: "alert-circle", bold: source.error, rest: "Results go on." };
+}
+
 /** Why a panel that has not been sent anything yet may have to wait, or null. */
 export const waitingState = (facts) => ofConnection(facts);
 
 /** The panel's state, or null when all is well. */
 export function panelState(facts) {
-  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts);
+  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
 }
 
 /** No result lies in the visible quarter of an hour, but there are older ones. */

@@ -1,0 +1,1 @@
+"""Crash rounds: exactly once, whatever ends when."""

@@ -1,0 +1,163 @@
+"""Rounds of crashes: in each, one part of an installation ends at a random moment while events flow."""
+
+import errno
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.crashes.installation import Installation, kill, wait_until
+from benchmarks.crashes.verdict import Verdict, judge
+from optimizer.queries import QuerySpec, WindowSpec
+
+# Both stay from beginning to end; what is added lives for some rounds.
+LASTING = (
+    QuerySpec(
+        "hot",
+        "max",
+        "temp",
+        (WindowSpec("10s", "10s"), WindowSpec("30s", "5s"), WindowSpec("45s", "20s")),
+        ("device",),
+    ),
+    QuerySpec("mean", "mean", "temp", (WindowSpec("30s", "10s"),), ("device",)),
+)
+# One slide for all that is added: then every window fits the edges of any tree, and a series has no holes.
+ADDED_SLIDE = "10s"
+ADDED_RANGES = ("10s", "20s", "30s", "60s")
+FILTERS = (None, "temp > 50")
+RECOVERY_SECONDS = 300.0
+
+
+@dataclass
+class Trial:
+    """The rounds of one seed on one installation."""
+
+    installation: Installation
+    seed: int
+    say: Callable[[str], None] = lambda text: None
+    recoveries: dict[str, list[float]] = field(default_factory=dict)  # seconds, by victim
+    queries: list[QuerySpec] = field(default_factory=lambda: list(LASTING))
+    removed: list[QuerySpec] = field(default_factory=list)
+    more_strikes: dict[str, Callable[[], None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+        self._added = 0
+
+    def run(self, victims: Sequence[str]) -> Verdict:
+        """One round for each victim, in random order; then let all windows close and compare."""
+        installation = self.installation
+        installation.publish(self.queries)
+        installation.start_job()
+        installation.feed.start()
+        self._await_batch(1)
+        for number, victim in enumerate(self._random.sample(victims, len(victims)), 1):
+            seconds = self._round(victim)
+            self.recoveries.setdefault(victim, []).append(seconds)
+            self.say(f"round {number} of {len(victims)}: {victim}, going on after {seconds:.1f} s")
+        installation.feed.stop()
+        return judge(installation, self.queries, self.removed, self._keep_going)
+
+    def _round(self, victim: str) -> float:
+        if self._random.random() < 0.4:
+            self._change_plan()
+        time.sleep(1.5 * self._random.random())
+        began = time.monotonic()
+        reached = self._batch()
+        self.more_strikes.get(victim, lambda: STRIKES[victim](self))()
+        self._await_batch(reached + 2)
+        return time.monotonic() - began
+
+    def _change_plan(self) -> None:
+        added = [query for query in self.queries if query not in LASTING]
+        if added and self._random.random() < 0.5:
+            gone = self._random.choice(added)
+            self.queries.remove(gone)
+            self.removed.append(gone)
+        else:
+            self.queries.append(self._new_query())
+        self.installation.publish(self.queries)
+
+    def _new_query(self) -> QuerySpec:
+        self._added += 1
+        windows = self._random.sample(ADDED_RANGES, self._random.randrange(1, 3))
+        return QuerySpec(
+            f"added{self._added}",
+            self._random.choice(["max", "min", "sum", "count", "mean"]),
+            "temp",
+            tuple(WindowSpec(size, ADDED_SLIDE) for size in windows),
+            ("device",),
+            self._random.choice(FILTERS),
+        )
+
+    def _batch(self) -> int:
+        progress = self.installation.progress()
+        return -1 if progress is None else progress.batch
+
+    def _await_batch(self, batch: int) -> None:
+        wait_until(f"Batch {batch}", lambda: self._batch() >= batch, RECOVERY_SECONDS, self._keep_going)
+
+    def _keep_going(self) -> None:
+        self.installation.keep_job_running()
+
+    # --- victims --------------------------------------------------------------------------------------
+
+    def kill_job(self) -> None:
+        """The Python driver; its JVM is left behind."""
+        job = self.installation.job
+        if job is not None:
+            job.kill()
+            job.wait()
+
+    def kill_jvm(self) -> None:
+        """Spark's JVM; the Python driver is left behind."""
+        pid = self.installation.jvm
+        if pid is not None:
+            kill(pid)
+
+    def kill_worker(self) -> None:
+        """One of the processes in which tasks run; once in a while the one that forks them."""
+        workers = self.installation.python_workers()
+        if workers:
+            kill(workers[-1] if self._random.random() < 0.1 else self._random.choice(workers))
+
+    def kill_broker(self) -> None:
+        self.installation.broker.kill()
+        time.sleep(2 * self._random.random())
+        self.installation.broker.start()
+        self.installation.broker.wait_until_ready()
+
+    def fill_disk(self) -> None:
+        filler = self.installation.var_dir / "filler"
+        fill(filler)
+        try:
+            wait_until("A report of the full disk", self._disk_is_reported, RECOVERY_SECONDS)
+            time.sleep(3 * self._random.random())
+        finally:
+            filler.unlink()
+
+    def _disk_is_reported(self) -> bool:
+        status = self.installation.status()
+        return status.get("state") == "failing" and "is full" in status["error"]
+
+
+STRIKES: dict[str, Callable[[Trial], None]] = {
+    "job": Trial.kill_job,
+    "JVM": Trial.kill_jvm,
+    "worker": Trial.kill_worker,
+    "broker": Trial.kill_broker,
+    "disk": Trial.fill_disk,
+}
+
+
+def fill(path: Path) -> None:
+    """Write until nothing more fits."""
+    with path.open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise

@@ -1,0 +1,190 @@
+"""What a disturbed installation told, against what DuckDB finds in the very messages of the topic."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from benchmarks.crashes.installation import LATENESS, PARTITIONS, Installation, wait_until
+from optimizer.queries import QuerySpec
+from streaming import results
+from tests.streaming import oracle
+
+Answers = dict[oracle.Row, tuple[float | None, int]]
+COUNTS = ("events", "malformed", "late")
+DRAIN_SECONDS = 300.0
+
+
+@dataclass
+class Verdict:
+    """What was compared and what was wrong; nothing may be."""
+
+    messages: int = 0
+    answers: int = 0
+    repeated_blocks: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def expect(self, what: str, found: object, expected: object) -> None:
+        if found != expected:
+            self.problems.append(f"{what}: found {found}, expected {expected}")
+
+
+@dataclass
+class Log:
+    """The source's topic as it is: which messages count and which have to be refused."""
+
+    accepted: list[dict[str, Any]] = field(default_factory=list)
+    malformed: set[tuple[int, int]] = field(default_factory=set)  # (partition, offset)
+    late: set[tuple[int, int]] = field(default_factory=set)
+
+    @property
+    def messages(self) -> int:
+        return len(self.accepted) + len(self.malformed) + len(self.late)
+
+
+def judge(
+    installation: Installation,
+    lasting: list[QuerySpec],
+    removed: list[QuerySpec],
+    keep_going: Callable[[], None],
+) -> Verdict:
+    """Let the job read to the end and close every window, then compare all it ever told."""
+    log = _read_log(installation)
+    verdict = Verdict(log.messages)
+
+    def all_is_read() -> bool:
+        return _totals(installation, Verdict())["events"] >= log.messages
+
+    wait_until("The end of the events", all_is_read, DRAIN_SECONDS, keep_going)
+    installation.end_of_data()
+    wait_until("The end of the data", lambda: _has_ended(installation), DRAIN_SECONDS, keep_going)
+    _check_counts(installation, log, verdict)
+    _check_dead_letters(installation, log, verdict)
+    _check_answers(installation, log, lasting, removed, verdict)
+    return verdict
+
+
+def _has_ended(installation: Installation) -> bool:
+    progress = installation.progress()
+    return progress is not None and progress.ended
+
+
+def _read_log(installation: Installation) -> Log:
+    log = Log()
+    for partition in range(PARTITIONS):
+        greatest = -(2**62)
+        for offset, message in enumerate(installation.read(installation.source.topic, partition)):
+            try:
+                event = json.loads(message)
+            except ValueError:
+                log.malformed.add((partition, offset))
+                continue
+            if event["ts"] < greatest - LATENESS:
+                log.late.add((partition, offset))
+            else:
+                log.accepted.append(event)
+            greatest = max(greatest, event["ts"])
+    return log
+
+
+def _totals(installation: Installation, verdict: Verdict) -> dict[str, int]:
+    """The counts of all batches; a batch that was told again must have been told alike."""
+    batches: dict[tuple[int, int], dict[str, int]] = {}
+    for message in installation.read(installation.topics.meters):
+        meter = msgspec.json.decode(message)
+        counts = {name: meter[name] for name in (*COUNTS, "late_after_idle")}
+        key = (meter["batch"], meter["shard"])
+        verdict.expect(f"counts of batch and shard {key}, told again", counts, batches.get(key, counts))
+        batches[key] = counts
+    whole = [counts for (_, shard), counts in batches.items() if shard == 0]  # each shard hears of all events
+    return {
+        **{name: sum(counts[name] for counts in whole) for name in COUNTS},
+        "late_after_idle": sum(counts["late_after_idle"] for counts in batches.values()),
+    }
+
+
+def _check_counts(installation: Installation, log: Log, verdict: Verdict) -> None:
+    expected = {
+        "events": log.messages,
+        "malformed": len(log.malformed),
+        "late": len(log.late),
+        "late_after_idle": 0,
+    }
+    verdict.expect("counts", _totals(installation, verdict), expected)
+
+
+def _check_dead_letters(installation: Installation, log: Log, verdict: Verdict) -> None:
+    letters: dict[tuple[int, int], Any] = {}
+    for message in installation.read(installation.topics.dead_letters):
+        letter = msgspec.json.decode(message)
+        key = (letter["partition"], letter["offset"])
+        verdict.expect(f"dead letter {key}, told again", letter, letters.get(key, letter))
+        letters[key] = letter
+    verdict.expect("dead letters", _short(letters.keys() ^ (log.malformed | log.late)), "none")
+
+
+def _check_answers(
+    installation: Installation, log: Log, lasting: list[QuerySpec], removed: list[QuerySpec], verdict: Verdict
+) -> None:
+    told = _final_answers(installation, verdict)
+    verdict.answers = len(told)
+    path = installation.var_dir.parent / "accepted.jsonl"
+    path.write_text("".join(json.dumps(event) + "\n" for event in log.accepted))
+    for query in [*lasting, *removed]:
+        spec = {"source": {"event_time": "ts"}, "queries": [query.to_json()]}
+        right = oracle.answers(path, spec)
+        own = {key: value for key, value in told.items() if key[0] == query.name}
+        for window in query.windows:
+            size = (window.range, window.slide)
+            check_window(
+                f"{query.name} {size}",
+                {key: value for key, value in own.items() if key[1:3] == size},
+                {key: value for key, value in right.items() if key[1:3] == size},
+                query in removed,
+                verdict,
+            )
+    known = {query.name for query in [*lasting, *removed]}
+    verdict.expect("queries that nobody asked for", _short({key[0] for key in told} - known), "none")
+
+
+def check_window(name: str, told: Answers, right: Answers, was_removed: bool, verdict: Verdict) -> None:
+    """A series is whole from its first window to its last; only a removed query's ends before the data."""
+    if not told:
+        if not was_removed:
+            verdict.problems.append(f"{name}: nothing was told")
+        return
+    first = min(key[4] for key in told)
+    last = max(key[5] for key in told) if was_removed else max(key[5] for key in right)
+    expected = {key: value for key, value in right.items() if key[4] >= first and key[5] <= last}
+    verdict.expect(f"{name}: missing", _short(expected.keys() - told.keys()), "none")
+    verdict.expect(f"{name}: too many", _short(told.keys() - expected.keys()), "none")
+    wrong = {key for key in told.keys() & expected.keys() if told[key] != expected[key]}
+    verdict.expect(f"{name}: wrong", _short((key, told[key], expected[key]) for key in wrong), "none")
+
+
+def _final_answers(installation: Installation, verdict: Verdict) -> Answers:
+    blocks: dict[tuple[str, int, int], dict[Any, Any]] = {}
+    answers: Answers = {}
+    for message in installation.read(installation.topics.results):
+        block = results.decode(message)
+        if not block.final:
+            continue
+        key = (block.query, block.end, block.shard)
+        rows = {group: (value, count) for group, value, count in block.rows()}
+        if key in blocks:
+            verdict.repeated_blocks += 1
+            verdict.expect(f"final block {key}, told again", rows, blocks[key])
+        blocks[key] = rows
+        name, _, window = block.query.rpartition("@")
+        size, slide = window.split("/")
+        answers |= {
+            (name, size, slide, group, block.start, block.end): answer for group, answer in rows.items()
+        }
+    return answers
+
+
+def _short(items: Iterable[object]) -> str:
+    found = sorted(map(str, items))
+    return f"{len(found)}, such as {', '.join(found[:3])}" if found else "none"

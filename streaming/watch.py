@@ -1,0 +1,117 @@
+"""Looks at a source's topic from outside Spark: which one it is, what it holds, or in words what is wrong."""
+
+import socket
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import OffsetSpec
+from kafka.errors import BrokerResponseError, KafkaError, UnknownTopicOrPartitionError, for_code
+
+ANSWER_SECONDS = 4.0  # a cluster that takes longer counts as unreachable
+LOOK_EVERY = 2.0
+
+
+class SourceProblem(RuntimeError):
+    """Why a source cannot be read; the message is the sentence shown to people."""
+
+
+class TopicGone(SourceProblem):
+    """The cluster answers, but has no such topic."""
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """A topic as its cluster described it."""
+
+    id: str  # another topic of the same name has another; empty where the cluster is older than Kafka 2.8
+    first: dict[int, int]  # per partition, the oldest offset that is kept
+    end: dict[int, int]  # per partition, the offset that the next message gets
+
+
+def look(bootstrap_servers: str, topic: str) -> TopicView:
+    """What the cluster says of a topic, within seconds; raises SourceProblem."""
+    address = _open_door(bootstrap_servers)
+    limit = int(ANSWER_SECONDS * 1000)
+    try:
+        admin = KafkaAdminClient(
+            bootstrap_servers=address, bootstrap_timeout_ms=limit, request_timeout_ms=limit
+        )
+    except (KafkaError, OSError, ValueError) as error:
+        raise _silent(bootstrap_servers) from error
+    try:
+        return _describe(admin, topic)
+    except UnknownTopicOrPartitionError as error:
+        raise TopicGone(f"There is no topic “{topic}” on {bootstrap_servers}.") from error
+    except BrokerResponseError as error:
+        reason = type(error).__name__.removesuffix("Error")
+        raise SourceProblem(
+            f"The Kafka cluster at {bootstrap_servers} refused “{topic}”: {reason}."
+        ) from error
+    except (KafkaError, OSError) as error:
+        raise _silent(bootstrap_servers) from error
+    finally:
+        with suppress(KafkaError, OSError):
+            admin.close()
+
+
+def _describe(admin: KafkaAdminClient, topic: str) -> TopicView:
+    described = admin.describe_topics([topic])[0]
+    if described["error_code"]:
+        raise for_code(described["error_code"])(topic)
+    numbers = sorted(part["partition_index"] for part in described["partitions"])
+    parts = [TopicPartition(topic, number) for number in numbers]
+    first = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.EARLIEST))
+    end = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST))
+    return TopicView(
+        str(described.get("topic_id") or ""),
+        {part.partition: first[part].offset for part in parts},
+        {part.partition: end[part].offset for part in parts},
+    )
+
+
+def _open_door(bootstrap_servers: str) -> str:
+    """The first address that takes a connection: Kafka's client would try closed ones for long."""
+    for address in bootstrap_servers.split(","):
+        host, _, port = address.strip().rpartition(":")
+        with suppress(OSError, ValueError):
+            socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS / 2).close()
+            return address.strip()
+    raise _silent(bootstrap_servers)
+
+
+def _silent(bootstrap_servers: str) -> SourceProblem:
+    return SourceProblem(f"The Kafka cluster at {bootstrap_servers} does not answer.")
+
+
+class Watch:
+    """Looks at one topic every few seconds, in a thread of its own: nobody waits for a dead cluster."""
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._topic = topic
+        self._over = threading.Event()
+        self.view: TopicView | None = None  # the newest there was
+        self.problem: str | None = None
+        self.looks = 0
+        self._misses = 0  # looks in a row that found no such topic
+        threading.Thread(target=self._run, daemon=True, name=f"watch {topic}").start()
+
+    @property
+    def topic_is_gone(self) -> bool:
+        return self._misses > 1  # a broker that has just started may not know its topics yet
+
+    def stop(self) -> None:
+        self._over.set()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                self.view = look(self._bootstrap_servers, self._topic)
+                self.problem, self._misses = None, 0
+            except SourceProblem as problem:
+                self._misses = self._misses + 1 if isinstance(problem, TopicGone) else 0
+                self.problem = str(problem)
+            self.looks += 1
+            self._over.wait(LOOK_EVERY)

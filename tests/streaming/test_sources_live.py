@@ -1,0 +1,225 @@
+"""Sources that misbehave under a running job: each is reported in words, goes on, and harms no other."""
+
+import os
+import signal
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from django.conf import settings
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
+
+from optimizer import Statistics, optimize
+from optimizer.plan import Plan
+from optimizer.queries import QuerySpec, WindowSpec
+from streaming import results
+from streaming.broker import Broker, free_port
+from streaming.jars import jars_dir
+from streaming.java import find_java
+from streaming.job import Job
+from streaming.lanes import Timeline
+from streaming.progress import Progress, ProgressReader
+from streaming.sources import SourceSpec
+from streaming.topics import Topics, create_topics, delete_topics
+
+pytestmark = pytest.mark.spark
+
+START = 1_767_225_600_000
+DAY = 86_400_000
+COUNT = QuerySpec("n", "count", None, (WindowSpec("10s", "10s"),))
+
+
+class LiveSource:
+    """One source of a running job: its topic, its queries, and what the job tells of it."""
+
+    def __init__(self, own: str, topics: Topics, cluster: str, name: str) -> None:
+        self.id = name
+        self.topic = f"{topics.prefix}.{name}"
+        self.cluster = cluster
+        self._own, self._topics = own, topics
+        self._spec = SourceSpec(name, cluster, self.topic, "json", (("ts", "integer"),), "ts", "ms", DAY)
+        self._version = 0
+
+    def create(self, partitions: int = 1) -> None:
+        create_topics(self.cluster, [NewTopic(self.topic, partitions, 1)])
+
+    def want(self, *queries: QuerySpec) -> None:
+        """Publish a plan for these queries."""
+        self._version += 1
+        wanted = [query for spec in queries for query in spec.queries()]
+        plan = (
+            optimize(wanted, Statistics(), source=self.id, version=self._version)
+            if wanted
+            else Plan(self.id, self._version, "none", ())
+        )
+        message = msgspec.json.encode({"source": self._spec.to_json(), "plan": plan.to_json()})
+        producer = KafkaProducer(bootstrap_servers=self._own)
+        producer.send(self._topics.plans, key=self.id.encode(), value=message).get(timeout=10)
+        producer.close()
+
+    def send(self, count: int, start: int = START, partition: int = 0) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.cluster)
+        for number in range(count):
+            producer.send(self.topic, b'{"ts": %d}' % (start + 100 * number), partition=partition)
+        producer.flush()
+        producer.close()
+
+    def status(self) -> dict[str, Any]:
+        told = [msgspec.json.decode(message) for message in _read(self._own, self._topics.status)]
+        return told[-1]["sources"].get(self.id, {}) if told else {}
+
+    def says(self, state: str, words: str = "") -> bool:
+        status = self.status()
+        return status.get("state") == state and words in (status["error"] or "")
+
+    def counted(self, since: int = START) -> int:
+        """Events in all windows that start at `since` or later, each by what was last told of it."""
+        newest: dict[int, tuple[tuple[bool, int], float]] = {}
+        for message in _read(self._own, self._topics.results):
+            block = results.decode(message)
+            if block.source == self.id and block.start >= since:
+                told = ((block.final, block.batch), sum(value for _, value, _ in block.rows()))
+                newest[block.end] = max(newest.get(block.end, told), told)
+        return int(sum(value for _, value in newest.values()))
+
+
+def _read(servers: str, topic: str) -> Iterator[bytes]:
+    consumer = KafkaConsumer(bootstrap_servers=servers, group_id=None, enable_auto_commit=False)
+    partition = TopicPartition(topic, 0)
+    consumer.assign([partition])
+    consumer.seek_to_beginning(partition)
+    end = consumer.end_offsets([partition])[partition]
+    while consumer.position(partition) < end:
+        for record in consumer.poll(timeout_ms=200).get(partition, []):
+            yield record.value
+    consumer.close()
+
+
+def wait_until(condition: Callable[[], bool], timeout: float = 300) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def make_source(spark, broker: str, tmp_path_factory) -> Iterator[Callable[..., LiveSource]]:
+    """Sources of one job that runs as long as this module's tests."""
+    topics = Topics(f"live-{uuid.uuid4().hex[:8]}")
+    create_topics(broker, topics.shared())
+    job = Job(spark, broker, topics, tmp_path_factory.mktemp("checkpoints"))
+    thread = threading.Thread(target=job.run)
+    thread.start()
+
+    def make(name: str, cluster: str = broker) -> LiveSource:
+        return LiveSource(broker, topics, cluster, name)
+
+    yield make
+    job.stop()
+    thread.join()
+
+
+def test_a_topic_that_is_deleted_is_reported_and_read_from_its_beginning_when_made_anew(make_source):
+    source = make_source("deleted")
+    source.create()
+    source.want(COUNT)
+    source.send(50)
+    wait_until(lambda: source.counted() == 50)
+    delete_topics(source.cluster, [source.topic])
+    wait_until(lambda: source.says("failing", f"There is no topic “{source.topic}” on {source.cluster}."))
+    source.create()
+    source.send(30, START + DAY)
+    wait_until(lambda: source.says("running") and source.counted(START + DAY) == 30)
+    source.want()
+
+
+def test_partitions_that_are_added_while_a_source_runs_are_read_whole(make_source):
+    source = make_source("grown")
+    source.create()
+    source.want(COUNT)
+    source.send(50)
+    wait_until(lambda: source.counted() == 50)
+    admin = KafkaAdminClient(bootstrap_servers=source.cluster)
+    admin.create_partitions({source.topic: 3})
+    admin.close()
+    source.send(40, partition=1)
+    source.send(30, partition=2)
+    wait_until(lambda: source.counted() == 120)
+    source.want()
+
+
+def test_messages_that_kafka_removed_unread_are_counted_and_reported(make_source):
+    source = make_source("overtaken")
+    source.create(partitions=2)
+    source.want(COUNT)
+    source.send(50)
+    wait_until(lambda: source.counted() == 50 and (source.status().get("batch") or 0) >= 2)
+    source.want()
+    wait_until(lambda: not source.status())
+    source.send(100)
+    source.send(20, partition=1)
+    remove_before(source, {0: 110, 1: 5})
+    source.want(COUNT)
+    wait_until(lambda: source.says("running", f"Kafka removed 65 messages of “{source.topic}”"))
+    assert source.status()["lost"] == 65
+    wait_until(lambda: source.counted() == 50 + 100 + 20 - 65)
+    source.want()
+
+
+def remove_before(source: LiveSource, offsets: dict[int, int]) -> None:
+    """What retention does, at a moment of our choice."""
+    admin = KafkaAdminClient(bootstrap_servers=source.cluster)
+    admin.delete_records({TopicPartition(source.topic, number): at for number, at in offsets.items()})
+    admin.close()
+
+
+def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, spark, tmp_path: Path):
+    port = free_port()
+    jars = jars_dir(settings.VAR_DIR) / "broker"
+    near, far = make_source("near"), make_source("far", f"127.0.0.1:{port}")
+    near.create()
+    near.want(COUNT)
+    far.want(COUNT)
+    wait_until(lambda: far.says("failing", f"The Kafka cluster at {far.cluster} does not answer."))
+    near.send(10)
+    wait_until(lambda: near.counted() == 10)
+    assert spark.sparkContext._jsc.sc().getPoolForName("near").isDefined()
+
+    with Broker(tmp_path / "far", port, jars, find_java().path) as there:
+        far.create()
+        far.send(10)
+        wait_until(lambda: far.says("running") and far.counted() == 10)
+        far.send(5)
+        os.kill(there.pid, signal.SIGSTOP)
+        try:
+            wait_until(lambda: far.says("failing", "does not answer"))
+            near.send(10, START + DAY)
+            wait_until(lambda: near.says("running") and near.counted() == 20)
+        finally:
+            os.kill(there.pid, signal.SIGCONT)
+        far.send(10, START + DAY)
+        wait_until(lambda: far.says("running") and far.counted() == 25)
+        far.want()
+        wait_until(lambda: not far.status())
+    near.want()
+
+
+def test_progress_is_found_behind_many_attempts_of_the_batch_that_follows(broker: str):
+    topics = Topics(f"live-{uuid.uuid4().hex[:8]}")
+    create_topics(broker, [topics.progress_topic("s")])
+    producer = KafkaProducer(bootstrap_servers=broker)
+    for batch in (5, 6, *[7] * 40):
+        message = msgspec.msgpack.encode(Progress(batch, Timeline(), {0: batch}, 0))
+        producer.send(topics.progress("s"), message)
+    producer.flush()
+    producer.close()
+    reader = ProgressReader(broker, topics.progress("s"))
+    assert reader.after(6).greatest == {0: 6}
+    assert reader.after(7).greatest == {0: 7}
+    reader.close()
