@@ -51,6 +51,20 @@ class Stream:
     def seconds(self) -> int:
         return sum(phase.seconds for phase in self.phases)
 
+    def events_before(self, instant: int) -> int:
+        """How many events come before an instant (ms since the epoch), jitter aside.
+
+        >>> stream = Stream([Phase(10, 100), Phase(10, 1_000)])
+        >>> [stream.events_before(START + ms) for ms in (-5, 0, 10_000, 10_500, 99_000)]
+        [0, 0, 1000, 1500, 11000]
+        """
+        passed, before = max(0, instant - START), 0
+        for phase in self.phases:
+            inside = min(passed, 1000 * phase.seconds)
+            before += inside * phase.per_second // 1000
+            passed -= inside
+        return before
+
     def table(self, low: int, high: int) -> pa.Table:
         """The events with numbers from `low` to below `high`."""
         numbers = np.arange(low, high, dtype=np.int64)
@@ -61,7 +75,8 @@ class Stream:
             {
                 "device": np.char.add("d", device.astype(np.str_)),
                 "ts": self._times(numbers) - late,
-                "temp": 15 + (scrambled % np.uint64(20_000)).astype(np.float64) / 1000,
+                # One division, so that it is the number that its decimals in a message are read as.
+                "temp": (scrambled % np.uint64(20_000) + np.uint64(15_000)).astype(np.float64) / 1000,
                 "status": np.where(numbers % 8 == 5, "hot", "ok"),
                 "site": np.char.add(
                     np.char.add("plant-", np.char.zfill((device % 20).astype(np.str_), 2)),
