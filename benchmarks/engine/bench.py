@@ -156,9 +156,12 @@ def family(ranges: Sequence[int], slide: str = "1s", name: str = "hot") -> list[
 
 
 def planned(queries: Sequence[Query]) -> Plan:
-    """A plan as the dashboard would make it for a source that has just been added."""
-    groups = {("device",): 1_000, ("site",): 40}
-    return optimize(queries, Statistics(groups=groups), source="bench", strategy="best_woven")
+    """A plan as the dashboard would make it for a source whose groups have been counted."""
+    return optimize(queries, known_statistics(), source="bench", strategy="best_woven")
+
+
+def known_statistics() -> Statistics:
+    return Statistics(rate=20_000.0, groups={("device",): 1_000, ("site",): 40})
 
 
 def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -> list[Batch]:
@@ -174,6 +177,14 @@ def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -
         time.sleep(0.05)
     query.stop()
     return [found[number] for number in sorted(found) if found[number].events]
+
+
+def run_for(query: StreamingQuery, seconds: float) -> None:
+    """Let a query run for so long, then stop it; it must not end by itself."""
+    query.awaitTermination(int(seconds))
+    if query.exception() is not None:
+        raise RuntimeError(engine.failure(query))
+    query.stop()
 
 
 def rate(done: Sequence[Batch], first: int) -> float | None:

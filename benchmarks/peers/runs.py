@@ -102,21 +102,32 @@ def _wait(
 ) -> None:
     deadline = time.monotonic() + task.most_seconds
     told = moved = time.monotonic()
-    count = 0
+    count = looked_at = 0
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise Failed(_last_words(log))
         now = end_offset(ran.bootstrap_servers, ran.results)
         if now != count:
             count, moved = now, time.monotonic()
-        reached = max((row.key[2] for row in ran.told(count - TAIL)), default=0) if count else 0
         if time.monotonic() - told > 15:
             told = time.monotonic()
             tell(f"{count:,} messages of results")
-        is_quiet = time.monotonic() - moved > QUIET_SECONDS
-        if task.until is not None and reached >= task.until and is_quiet:
-            return
+        if time.monotonic() - moved > QUIET_SECONDS and looked_at != count:
+            if _is_done(ran, task, count):
+                return
+            looked_at = count
         time.sleep(1.0)
+
+
+def _is_done(ran: Ran, task: Task, count: int) -> bool:
+    """Whether windows of every range are answered to the end; the newest messages tell when not to look."""
+    if task.until is None or all(row.key[2] < task.until for row in ran.told(count - TAIL)):
+        return False
+    reached: dict[int, int] = {}
+    for row in ran.told():
+        seconds, _, end = row.key
+        reached[seconds] = max(reached.get(seconds, 0), end)
+    return len(reached) == len(task.ranges) and min(reached.values()) >= task.until
 
 
 def _last_words(log: Path) -> str:
