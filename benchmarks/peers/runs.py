@@ -17,6 +17,7 @@ from benchmarks.engine.kafka import APPEND_TIME, end_offset, read
 from benchmarks.engine.memory import family, watched
 from benchmarks.peers.contestants import Installed, environment
 from benchmarks.peers.rows import Told, millrace_rows, peer_rows
+from streaming.tether import tethered
 from streaming.topics import create_topics
 
 TAIL = 200  # newest messages that are looked at to see how far a contestant is
@@ -84,7 +85,7 @@ def _process(command: list[str], variables: dict[str, str], log: Path) -> Iterat
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as file:
         process = subprocess.Popen(
-            command, env=variables, stdout=file, stderr=file, cwd=settings.BASE_DIR, start_new_session=True
+            tethered(command), env=variables, stdout=file, stderr=file, cwd=settings.BASE_DIR
         )
         try:
             yield process
