@@ -118,7 +118,7 @@ def _plain(one: Found) -> str:
 def _figures(found: Sequence[Found], counts: Sequence[int]) -> list[Figure]:
     ours, *peers = found
     return [
-        Figure(f"{count} windows, against {_plain(peer)}", rate, "events/s", baseline=other)
+        Figure(f"{_windows(count)}, against {_plain(peer)}", rate, "events/s", baseline=other)
         for count in counts
         for peer in peers
         if (rate := ours.rate(count)) and (other := peer.rate(count))
