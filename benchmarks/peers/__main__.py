@@ -32,8 +32,8 @@ from streaming.topics import create_topics
 Progress = Callable[[str], None]
 
 # With gaps in which most devices are silent, and events that are up to half a second out of order.
-SMALL = Stream([Phase(40, 500), Phase(20, 20), Phase(40, 500)], devices=250, jitter=500)
-SMALL_RANGES = (5, 10, 15, 20, 25)
+SMALL = Stream([Phase(20, 250), Phase(10, 20), Phase(20, 250)], devices=100, jitter=500)
+SMALL_RANGES = (2, 4, 6, 8, 10)
 SMALL_UNTIL = SMALL.end // 1000 - 3  # windows that every peer can know to be over
 SMALL_MOST_SECONDS = 240.0
 LIVE_PER_SECOND = 200

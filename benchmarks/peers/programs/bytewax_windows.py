@@ -5,8 +5,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 from bytewax import operators as op
-from bytewax.connectors.kafka import KafkaSinkMessage, KafkaSource
-from bytewax.connectors.kafka.sink import KafkaSink
+from bytewax.connectors.kafka import KafkaSink, KafkaSinkMessage, KafkaSource
 from bytewax.dataflow import Dataflow
 from bytewax.operators.windowing import EventClock, SlidingWindower, max_window
 
