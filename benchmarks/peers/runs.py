@@ -1,0 +1,136 @@
+"""One run of one contestant: started as a process, watched from outside, ended when its work is done."""
+
+import os
+import signal
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from kafka.admin import NewTopic
+
+from benchmarks.engine.kafka import APPEND_TIME, end_offset, read
+from benchmarks.engine.memory import family, watched
+from benchmarks.peers.contestants import Installed, environment
+from benchmarks.peers.rows import Told, millrace_rows, peer_rows
+from streaming.tether import tethered
+from streaming.topics import create_topics
+
+TAIL = 200  # newest messages that are looked at to see how far a contestant is
+QUIET_SECONDS = 4.0
+
+
+class Failed(RuntimeError):
+    """A contestant that ended by itself; the message is the last thing that it said."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that is over: its rows are still on the topic."""
+
+    installed: Installed
+    bootstrap_servers: str
+    results: str
+    peak_memory: int
+
+    def told(self, first: int = 0) -> Iterator[Told]:
+        messages = read(self.bootstrap_servers, self.results, first)
+        return (millrace_rows if self.installed.contestant.is_millrace else peer_rows)(messages)
+
+
+@dataclass(frozen=True)
+class Task:
+    topic: str
+    ranges: Sequence[int]
+    until: int | None  # the end of a window, in seconds, after which nothing more is awaited
+    most_seconds: float
+    live: bool = False
+
+
+def run(
+    installed: Installed, bootstrap_servers: str, task: Task, work_dir: Path, tell: Callable[[str], None]
+) -> Ran:
+    """Run a contestant until its answers reach `task.until` and it falls silent, or its time is over."""
+    name = f"{installed.contestant.program}-{uuid.uuid4().hex[:8]}"
+    results = f"{name}.results"
+    create_topics(bootstrap_servers, [NewTopic(results, 1, 1, topic_configs=APPEND_TIME)])
+    work = work_dir / name
+    work.mkdir(parents=True)
+    log = settings.VAR_DIR / "log" / f"peer-{installed.contestant.program}.log"
+    variables = environment(
+        installed,
+        SERVERS=bootstrap_servers,
+        TOPIC=task.topic,
+        RESULTS=results,
+        RANGES=" ".join(map(str, task.ranges)),
+        WORK=str(work),
+        VAR=str(settings.VAR_DIR),
+        LIVE="yes" if task.live else "no",
+    )
+    *before, program = installed.commands(work)
+    for command in before:
+        subprocess.run(command, env=variables, check=True, capture_output=True)
+    with _process(program, variables, log) as process, watched(process.pid) as memory:
+        ran = Ran(installed, bootstrap_servers, results, 0)
+        _wait(ran, process, task, log, tell)
+    return Ran(installed, bootstrap_servers, results, memory.peak)
+
+
+@contextmanager
+def _process(command: list[str], variables: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            tethered(command), env=variables, stdout=file, stderr=file, cwd=settings.BASE_DIR
+        )
+        try:
+            yield process
+        finally:
+            for pid in family(process.pid):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue  # it ended with its parent
+            process.wait()
+
+
+def _wait(
+    ran: Ran, process: subprocess.Popen[bytes], task: Task, log: Path, tell: Callable[[str], None]
+) -> None:
+    deadline = time.monotonic() + task.most_seconds
+    told = moved = time.monotonic()
+    count = looked_at = 0
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Failed(_last_words(log))
+        now = end_offset(ran.bootstrap_servers, ran.results)
+        if now != count:
+            count, moved = now, time.monotonic()
+        if time.monotonic() - told > 15:
+            told = time.monotonic()
+            tell(f"{count:,} messages of results")
+        if time.monotonic() - moved > QUIET_SECONDS and looked_at != count:
+            if _is_done(ran, task, count):
+                return
+            looked_at = count
+        time.sleep(1.0)
+
+
+def _is_done(ran: Ran, task: Task, count: int) -> bool:
+    """Whether windows of every range are answered to the end; the newest messages tell when not to look."""
+    if task.until is None or all(row.key[2] < task.until for row in ran.told(count - TAIL)):
+        return False
+    reached: dict[int, int] = {}
+    for row in ran.told():
+        seconds, _, end = row.key
+        reached[seconds] = max(reached.get(seconds, 0), end)
+    return len(reached) == len(task.ranges) and min(reached.values()) >= task.until
+
+
+def _last_words(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "it ended without a word"
