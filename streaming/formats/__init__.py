@@ -1,10 +1,13 @@
 """Message formats. A format is one file with one function; the table below is all there are."""
 
 from streaming.formats.base import NO_OPTIONS, Decoded, Decoder, FormatOptions, Refused
+from streaming.formats.csv import decode_csv, decode_tsv
 from streaming.formats.json import decode_json
 
 __all__ = ["FORMATS", "NO_OPTIONS", "Decoded", "Decoder", "FormatOptions", "Refused"]
 
 FORMATS: dict[str, Decoder] = {
     "json": decode_json,
+    "csv": decode_csv,
+    "tsv": decode_tsv,
 }

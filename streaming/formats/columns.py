@@ -79,9 +79,7 @@ class Columns:
     def _texts(
         self, field: int, rows: np.ndarray, values: list[str | None], kept: np.ndarray, options: FormatOptions
     ) -> pa.Array:
-        lengths = self.lengths[field]
-        lengths[rows] = -1  # a scan may have given up after it had found the text
-        codes, dictionary = _number(self.data, self.starts[field], lengths, rows, values)
+        codes, dictionary = _number(self.data, self.starts[field], self.lengths[field], rows, values)
         if not kept.all():
             codes = codes[kept]
         absent = codes < 0

@@ -1,8 +1,8 @@
 """JSON objects, one per message. Only the fields that the plan needs are built; the rest is skipped over.
 
 A compiled scan takes plain messages at once. Whatever is unusual or wrong in any way is left to msgspec, so
-that what is accepted, what it means and why a message is refused is msgspec's word alone. A field `a.b` is the
-key of that name or, where there is none, the key `b` of the object `a`.
+that what is accepted, what it means and why a message is refused is msgspec's word alone. A field `a.b` is
+the key of that name or, where there is none, the key `b` of the object `a`.
 """
 
 import re
@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
 from streaming.formats.columns import Columns, Reader, Unreadable
-from streaming.formats.scan.json import BOOLEAN, MOST_KEYS, NUMBER, TEXT, scan_json
+from streaming.formats.scan.json import MOST_KEYS, scan_json
+from streaming.formats.scan.kinds import KINDS
 from streaming.sources import FieldType
 
 # A field that was whole in the sample may carry a fraction later: both numeric types take both.
@@ -27,7 +28,6 @@ _PYTHON_TYPES: dict[FieldType, Any] = {
     "number": float | None,
     "boolean": bool | None,
 }
-_KINDS: dict[FieldType, int] = {"text": TEXT, "integer": NUMBER, "number": NUMBER, "boolean": BOOLEAN}
 _WORDS = {"str": "text", "float": "a number", "int": "a number", "bool": "true or false", "array": "a list"}
 _MISMATCH = re.compile(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
 
@@ -101,7 +101,7 @@ def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, 
         first.append(len(keys))
     bounds = np.cumsum([0, *map(len, keys)])
     numbers = (np.array(part, np.int64) for part in (bounds, first, fields, children))
-    kinds = np.array([_KINDS[kind] for _, kind in types], np.int64)
+    kinds = np.array([KINDS[kind] for _, kind in types], np.int64)
     return (np.frombuffer(b"".join(keys), np.uint8), *numbers), kinds
 
 
@@ -125,8 +125,8 @@ def reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
 class _ObjectReader:
     """Reads the needed keys of an object; attribute names are ours, so any JSON key will do.
 
-    An object on the way to a field is looked into only after the whole message has proved to be JSON; anything
-    else in its place means that the field is missing.
+    An object on the way to a field is looked into only after the whole message has proved to be JSON;
+    anything else in its place means that the field is missing.
     """
 
     def __init__(self, node: _Node, kinds: list[Any], path: str = "") -> None:

@@ -6,17 +6,16 @@ A message is taken only if msgspec would accept it and read the same values; any
 import numpy as np
 
 from streaming.compiled import compiled, jitable
+from streaming.formats.scan.kinds import NUMBER, TEXT
 from streaming.formats.scan.numbers import digits, number
-from streaming.formats.scan.texts import utf8, zero_bytes
-from streaming.formats.scan.words import HIGH, NONE, ONES, byte_at, first_bytes, same, trailing_zeros, word_at
+from streaming.formats.scan.texts import control_bytes, utf8, zero_bytes
+from streaming.formats.scan.words import HIGH, NONE, byte_at, first_bytes, same, trailing_zeros, word_at
 
-TEXT, NUMBER, BOOLEAN = 0, 1, 2
 MOST_DEPTH = 60  # of a skipped value; one bit of a word tells objects from lists at each depth
 MOST_KEYS = 64  # of a message that are predicted from the one before
 
 _QUOTES = np.uint64(0x2222222222222222)
 _BACKSLASHES = np.uint64(0x5C5C5C5C5C5C5C5C)
-_SPACES = np.uint64(0x2020202020202020)
 _NULL = np.uint64(int.from_bytes(b"null", "little"))
 _TRUE = np.uint64(int.from_bytes(b"true", "little"))
 _FALSE = np.uint64(int.from_bytes(b"false", "little"))
@@ -34,13 +33,11 @@ def _spaces(data, position, end):
 
 @jitable
 def _text_end(data, position, end):
-    """Where a quote, a backslash or a control character comes next, and whether more than ASCII came before."""
+    """Where a quote, backslash or control character comes next; whether more than ASCII came before."""
     bits = NONE
     while position < end:
         word = word_at(data, position)
-        stops = (
-            zero_bytes(word ^ _QUOTES) | zero_bytes(word ^ _BACKSLASHES) | ((word - _SPACES) & ~word & HIGH)
-        )
+        stops = zero_bytes(word ^ _QUOTES) | zero_bytes(word ^ _BACKSLASHES) | control_bytes(word)
         if stops != NONE:
             bits |= word & ((stops & (~stops + np.uint64(1))) - np.uint64(1))
             return position + (trailing_zeros(stops) >> 3), bits & HIGH != NONE
@@ -120,7 +117,7 @@ def _skip_word(data, position, end):
     """Past null, true or false."""
     word = word_at(data, position)
     four = first_bytes(word, 4)
-    if (four == _NULL or four == _TRUE) and position + 4 <= end:
+    if four in (_NULL, _TRUE) and position + 4 <= end:
         return position + 4
     if first_bytes(word, 5) == _FALSE and position + 5 <= end:
         return position + 5
@@ -238,9 +235,9 @@ def _take(data, position, end, kind, field, row, numbers, starts, lengths):
 def _scan_message(data, position, end, row, paths, kinds, shape, seen, numbers, starts, lengths):
     """Whether the message could be taken.
 
-    `paths` is the tree of needed keys: node n has the entries `first[n]` to `first[n + 1]`, an entry has a key,
-    and a field, a child node or both. `shape` holds what stood before each value of the message before: where
-    the same bytes stand again, they need not be read again.
+    `paths` is the tree of needed keys: node n has the entries `first[n]` to `first[n + 1]`, an entry has a
+    key, and a field, a child node or both. `shape` holds what stood before each value of the message before:
+    where the same bytes stand again, they need not be read again.
     """
     keys, key_bounds, first, fields, children = paths
     shape_start, shape_length, shape_node, shape_entry, parents = shape

@@ -45,7 +45,7 @@ def digits(data, position, end, mantissa):
         count = min(trailing_zeros(others) >> 3, end - position)
         if count <= 0:
             return position, mantissa
-        # The digits as the last of eight, the first ones being zero; then pairs, fours and the eight are summed.
+        # The digits as the last of eight, the others zero; then pairs, fours and the eight are summed.
         word <<= np.uint64(64 - 8 * count)
         word = word * np.uint64(10) + (word >> np.uint64(8))
         word = (
@@ -129,7 +129,7 @@ def _eisel_lemire(mantissa, power):
     top = high >> np.uint64(63)
     bits = high >> (top + np.uint64(9))
     exponent = ((217706 * power) >> 16) + 63 + np.int64(top) - zeros + 1023
-    # Exactly half way between two floats, or so near that it cannot be told: 54 bits ending in 1, and nothing more.
+    # Half way between two floats, or so near that it cannot be told: 54 bits ending in 1, and no more.
     if low <= np.uint64(1) and bits & np.uint64(3) == np.uint64(1) and bits << (top + np.uint64(9)) == high:
         return -1.0
     bits = (bits + (bits & np.uint64(1))) >> np.uint64(1)

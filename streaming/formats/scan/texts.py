@@ -3,8 +3,9 @@
 import numpy as np
 
 from streaming.compiled import compiled, jitable
-from streaming.formats.scan.words import HIGH, NONE, ONES, byte_at, first_bytes, same, trailing_zeros, word_at
+from streaming.formats.scan.words import HIGH, ONES, byte_at, first_bytes, same, word_at
 
+_SPACES = np.uint64(0x2020202020202020)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -12,6 +13,12 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 def zero_bytes(word):
     """The high bit of the lowest byte that is zero; bits above it mean nothing."""
     return (word - ONES) & ~word & HIGH
+
+
+@jitable
+def control_bytes(word):
+    """The high bit of the lowest byte that is a control character; bits above it mean nothing."""
+    return (word - _SPACES) & ~word & HIGH
 
 
 @jitable

@@ -137,10 +137,29 @@ def test_any_bytes(messages):
 
 def test_every_single_byte_in_every_place():
     """All one-byte replacements and cuts of a message with one of everything."""
-    message = b'{"device":"d\xc3\xa97","temp":-1.5e3,"n":12,"ok":true,"a":{"b":7,"c":{"d":"x"}},"z":[1,{"k":"\\u00e9"}],"y":null}'
+    message = (
+        b'{"device":"d\xc3\xa97","temp":-1.5e3,"n":12,"ok":true,'
+        b'"a":{"b":7,"c":{"d":"x"}},"z":[1,{"k":"\\u00e9"}],"y":null}'
+    )
     for place in range(len(message)):
         rows = [message[:place] + bytes([byte]) + message[place + 1 :] for byte in range(256)]
         assert_same([*rows, message[:place], message[place:], message])
+
+
+def test_texts_are_checked_to_be_utf_8():
+    bodies = [
+        bytes([lead, second, *tail])
+        for lead in range(0xC0, 0x100)
+        for second in range(0x70, 0x100)
+        for tail in ((), (0x80,), (0xBF, 0x80), (0x80, 0xC0))
+    ]
+    assert_same([b'{"device":"%s"}' % body for body in bodies], {"device": "text"})
+
+
+def test_the_same_key_at_the_same_place_in_another_object():
+    types = {"a.b": "number", "b": "number"}
+    messages = [b'{"a":{"x":1,"b":2}}', b'{"a":{"x":1},"b":3}', b'{"a":{"x":1,"b":4}}']
+    assert decode(messages, types).table.to_pydict() == {"a.b": [2, None, 4], "b": [None, 3, None]}
 
 
 def test_numbers_are_the_nearest_floats():
@@ -173,8 +192,8 @@ def test_numbers_are_the_nearest_floats():
 def test_what_is_plain_is_not_left_to_msgspec():
     """Otherwise the tests above would compare msgspec with itself."""
     messages = [
-        b'{"device":"d\xc3\xa9","ts":1767225600000,"temp":17.687,"ok":true,"site":"x","a":{"b":1,"z":[{"q":[]}, 1]}}',
-        b' { "temp" : 0.12345678901234567e-5 , "skipped" : "tab\\t \\u00e9 \xff" , "n" : -3 , "ok" : false } ',
+        b'{"device":"d\xc3\xa9","ts":1767225600000,"temp":17.687,"ok":true,"a":{"b":1,"z":[{"q":[]}, 1]}}',
+        b' { "temp" : 0.12345678901234567e-5 , "skipped" : "\\t \\u00e9 \xff" , "n" : -3 , "ok" : false } ',
         b'{"n":null,"device":null,"other":{"temp":"not this one"},"a.b":2,"e":1e999}',
         b"{}",
     ]
