@@ -1,5 +1,6 @@
 """Message formats. A format is one file with one function; the table below is all there are."""
 
+from streaming.formats.avro import decode_avro
 from streaming.formats.base import NO_OPTIONS, Decoded, Decoder, FormatOptions, Refused
 from streaming.formats.csv import decode_csv, decode_tsv
 from streaming.formats.json import decode_json
@@ -10,4 +11,5 @@ FORMATS: dict[str, Decoder] = {
     "json": decode_json,
     "csv": decode_csv,
     "tsv": decode_tsv,
+    "avro": decode_avro,
 }

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streaming.expressions import ARROW_TYPES
 from streaming.formats.base import Decoded, FormatOptions, Refused
-from streaming.formats.scan.texts import number_texts
+from streaming.formats.scan.texts import SYMBOL, number_texts
 from streaming.sources import FieldType
 
 
@@ -31,6 +31,7 @@ class Columns:
         self.starts = np.empty(shape, np.int64)
         self.lengths = np.full(shape, -1, np.int32)  # -1: null
         self.doubtful = np.zeros(len(values), np.bool_)
+        self.symbols: list[str] = []  # texts that are not in the messages; a scan gives their numbers
         if values.null_count:
             self.doubtful[:] = values.is_null().to_numpy(zero_copy_only=False)
 
@@ -79,7 +80,7 @@ class Columns:
     def _texts(
         self, field: int, rows: np.ndarray, values: list[str | None], kept: np.ndarray, options: FormatOptions
     ) -> pa.Array:
-        codes, dictionary = _number(self.data, self.starts[field], self.lengths[field], rows, values)
+        codes, dictionary = self._number(field, rows, values)
         if not kept.all():
             codes = codes[kept]
         absent = codes < 0
@@ -87,6 +88,37 @@ class Columns:
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [bits, pa.py_buffer(codes)])
         encoded = pa.DictionaryArray.from_arrays(indices, dictionary, safe=False)
         return encoded if options.dictionaries else encoded.dictionary_decode()
+
+    def _number(self, field: int, rows: np.ndarray, values: list[str | None]) -> tuple[np.ndarray, pa.Array]:
+        """Codes of a column of texts and the distinct ones; `values` are those of `rows`, read one by one."""
+        starts, lengths = self.starts[field], self.lengths[field]
+        more = pa.array([*self.symbols, *values], pa.string())
+        more_data, more_bounds = _buffers(more)
+        present = more.is_valid().to_numpy(zero_copy_only=False)
+        more_lengths = np.where(present, np.diff(more_bounds), -1).astype(np.int32)
+        size = len(starts) + len(self.symbols)
+        slots = np.full(1 << (2 * size + 1).bit_length(), -1, np.int32)
+        store = np.empty(int(np.maximum(lengths, 0).sum()) + len(more_data), np.uint8)
+        bounds = np.zeros(size + 1, np.int32)
+        codes = np.empty(len(starts), np.int32)
+        more_codes = np.empty(len(more), np.int32)
+        count = number_texts(self.data, starts, lengths, slots, codes, store, bounds, 0)
+        count = number_texts(
+            more_data,
+            more_bounds[:-1],
+            more_lengths,
+            slots,
+            more_codes,
+            store,
+            bounds,
+            count,
+        )
+        if self.symbols:
+            symbols = np.flatnonzero(lengths == SYMBOL)
+            codes[symbols] = more_codes[starts[symbols]]
+        codes[rows] = more_codes[len(self.symbols) :]
+        buffers = [None, pa.py_buffer(bounds), pa.py_buffer(store)]
+        return codes, pa.Array.from_buffers(pa.string(), count, buffers)
 
 
 def _buffers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -99,25 +131,3 @@ def _buffers(values: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         return content, np.zeros(1, np.int64)
     bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
     return content, bounds.astype(np.int64)
-
-
-def _number(
-    data: np.ndarray, starts: np.ndarray, lengths: np.ndarray, rows: np.ndarray, values: list[str | None]
-) -> tuple[np.ndarray, pa.Array]:
-    """Codes of a column of texts and the distinct ones; `values` are those of `rows`, read one by one."""
-    more = pa.array(values, pa.string())
-    more_data, more_bounds = _buffers(more)
-    more_lengths = np.where(more.is_valid().to_numpy(zero_copy_only=False), np.diff(more_bounds), -1)
-    size = len(starts)
-    slots = np.full(1 << (2 * size + 1).bit_length(), -1, np.int32)
-    store = np.empty(int(np.maximum(lengths, 0).sum()) + len(more_data), np.uint8)
-    bounds = np.zeros(size + 1, np.int32)
-    codes = np.empty(size, np.int32)
-    more_codes = np.empty(len(rows), np.int32)
-    count = number_texts(data, starts, lengths, slots, codes, store, bounds, 0)
-    count = number_texts(
-        more_data, more_bounds[:-1], more_lengths.astype(np.int32), slots, more_codes, store, bounds, count
-    )
-    codes[rows] = more_codes
-    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(store)]
-    return codes, pa.Array.from_buffers(pa.string(), count, buffers)

@@ -6,8 +6,6 @@ the key of that name or, where there is none, the key `b` of the object `a`.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +15,7 @@ import pyarrow as pa
 
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
 from streaming.formats.columns import Columns, Reader, Unreadable
+from streaming.formats.paths import Node, tree
 from streaming.formats.scan.json import MOST_KEYS, scan_json
 from streaming.formats.scan.kinds import KINDS
 from streaming.sources import FieldType
@@ -62,34 +61,10 @@ def scan(values: pa.Array, types: dict[str, FieldType]) -> Columns:
     return columns
 
 
-@dataclass
-class _Node:
-    """Needed keys of an object: some are fields themselves, some are objects that hold others."""
-
-    fields: dict[str, int] = field(default_factory=dict)
-    children: dict[str, "_Node"] = field(default_factory=dict)
-
-    @property
-    def keys(self) -> list[str]:
-        return list(dict.fromkeys([*self.fields, *self.children]))
-
-
-def _tree(names: Sequence[str]) -> _Node:
-    root = _Node()
-    for position, name in enumerate(names):
-        root.fields[name] = position
-        *way, last = name.split(".")
-        node = root
-        for key in way:
-            node = node.children.setdefault(key, _Node())
-        node.fields[last] = position
-    return root
-
-
 @lru_cache(maxsize=64)
 def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """The tree of needed keys as `scan_json` takes it, and the fields' kinds."""
-    nodes = [_tree([name for name, _ in types])]
+    nodes = [tree([name for name, _ in types])]
     keys: list[bytes] = []
     first, fields, children = [0], [], []
     for node in nodes:  # grows while it is walked
@@ -109,7 +84,7 @@ def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, 
 def reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
     """Reads one message with msgspec."""
     kinds = [_PYTHON_TYPES[kind] for _, kind in types]
-    root = _ObjectReader(_tree([name for name, _ in types]), kinds)
+    root = _ObjectReader(tree([name for name, _ in types]), kinds)
 
     def read(message: bytes) -> list[Any]:
         values: list[Any] = [None] * len(kinds)
@@ -129,7 +104,7 @@ class _ObjectReader:
     anything else in its place means that the field is missing.
     """
 
-    def __init__(self, node: _Node, kinds: list[Any], path: str = "") -> None:
+    def __init__(self, node: Node, kinds: list[Any], path: str = "") -> None:
         self.path = path
         self.fields = [
             (f"f{key}", node.fields[name]) for key, name in enumerate(node.keys) if name in node.fields

@@ -5,6 +5,8 @@ import numpy as np
 from streaming.compiled import compiled, jitable
 from streaming.formats.scan.words import HIGH, ONES, byte_at, first_bytes, same, word_at
 
+SYMBOL = -2  # the length of a text that is not in the message: its start is the number of a symbol
+
 _SPACES = np.uint64(0x2020202020202020)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -73,7 +75,8 @@ def number_texts(data, starts, lengths, slots, codes, store, bounds, count):
     """Give every text the number of its first appearance and keep each distinct one in `store`.
 
     `bounds` and `store` make an Arrow string array of the `count` texts known so far; `slots` is a hash
-    table of their numbers. Returns the new count. A length of -1 stands for null, whose code is -1.
+    table of their numbers. Returns the new count. Lengths below 0 stand
+    for texts that are not here; their codes are -1.
     """
     mask = np.uint64(len(slots) - 1)
     for row in range(len(starts)):
