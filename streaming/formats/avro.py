@@ -25,7 +25,6 @@ from streaming.formats.paths import Node, tree
 from streaming.formats.scan import avro as act
 from streaming.sources import FieldType
 
-HEADER = 5  # bytes before a record that names its schema: a zero, and the id, highest byte first
 MOST_INSTRUCTIONS = 10_000  # a type that is used in many places is repeated in each
 _LARGEST = 10**18  # decimals of up to 18 digits fit into 64 bits
 
@@ -68,7 +67,8 @@ def scan(values: pa.Array, types: dict[str, FieldType], options: FormatOptions) 
     if options.schema_by_id is None:
         _run(columns, np.arange(len(values)), 0, options.avro_schema, fields)
         return columns
-    ids = _schema_ids(columns)
+    ids = np.empty(len(values), np.int64)
+    act.schema_ids(columns.data, columns.offsets, ids)
     columns.doubtful |= ids < 0
     for number in np.unique(ids[ids >= 0]).tolist():
         rows = np.flatnonzero(ids == number)
@@ -77,7 +77,7 @@ def scan(values: pa.Array, types: dict[str, FieldType], options: FormatOptions) 
         except Unreadable:
             columns.doubtful[rows] = True
         else:
-            _run(columns, rows, HEADER, schema, fields)
+            _run(columns, rows, act.HEADER, schema, fields)
     return columns
 
 
@@ -104,16 +104,6 @@ def _run(columns: Columns, rows: np.ndarray, header: int, schema: str, fields: T
     columns.symbols += program.symbols
 
 
-def _schema_ids(columns: Columns) -> np.ndarray:
-    """The id that each message names; -1 where there is none."""
-    ids = np.full(len(columns.values), -1, np.int64)
-    long_enough = np.flatnonzero(np.diff(columns.offsets) >= HEADER)
-    header = columns.data[columns.offsets[long_enough, None] + np.arange(HEADER)].astype(np.int64)
-    numbers = header[:, 1:] @ np.array([1 << 24, 1 << 16, 1 << 8, 1])
-    ids[long_enough] = np.where(header[:, 0] == 0, numbers, -1)
-    return ids
-
-
 def _schema_text(by_id: Callable[[int], str], number: int) -> str:
     try:
         return by_id(number)
@@ -136,7 +126,7 @@ def _program(schema: str, types: Types) -> _Program:
     parsed, named = _parsed(schema)
     compiler = _Compiler(named, [kind for _, kind in types])
     compiler.record(parsed, tree([name for name, _ in types]))
-    instructions = np.array(compiler.instructions, np.int64).reshape(-1, 4)
+    instructions = np.array(compiler.instructions, np.int64).reshape(-1, 5)
     return _Program(instructions, np.array(compiler.jumps, np.int64), compiler.symbols)
 
 
@@ -176,12 +166,18 @@ class _Compiler:
             self.scalar(schema, kind, place)
 
     def add(self, what: int, one: int = 0, two: int = 0, place: int = -1) -> list[int]:
+        """One more instruction, for a value that is always there."""
         if len(self.instructions) == MOST_INSTRUCTIONS:
             raise Unreadable("The Avro schema has too many fields.")
-        self.instructions.append([what, one, two, place])
+        self.instructions.append([what, one, two, place, act.ALWAYS])
         return self.instructions[-1]
 
     def union(self, branches: list[Schema], needed: Node, place: int) -> None:
+        if len(branches) == 2 and "null" in branches and not self.holds_others(branches):
+            absent = branches.index("null")
+            self.value(branches[1 - absent], needed, place)
+            self.instructions[-1][-1] = absent
+            return
         start = len(self.jumps)
         self.jumps += [0] * len(branches)
         self.add(act.UNION, start, len(branches))
@@ -193,12 +189,20 @@ class _Compiler:
         for end in ends:
             end[1] = len(self.instructions)
 
+    def holds_others(self, branches: list[Schema]) -> bool:
+        """Whether a branch besides null takes more than one instruction to read, or none."""
+        schemas = [
+            self.named.get(branch, branch) if isinstance(branch, str) else branch for branch in branches
+        ]
+        kinds = [schema["type"] if isinstance(schema, dict) else schema for schema in schemas]
+        return not set(kinds) <= {"null", *_SKIPS} or kinds == ["null", "null"]
+
     def array(self, items: Schema) -> None:
         self.add(act.REPEAT)
         again = len(self.instructions)
         following = self.add(act.NEXT)
         self.value(items, Node(), -1)
-        if all(code == act.FIXED and size == 0 for code, size, _, _ in self.instructions[again + 1 :]):
+        if all(code == act.FIXED and size == 0 for code, size, *_ in self.instructions[again + 1 :]):
             # A few bytes could stand for any number of items, and fill the memory.
             raise Unreadable("In the Avro schema, the items of a list are empty, which cannot be read.")
         self.add(act.JUMP, again)
@@ -278,10 +282,10 @@ def reader(schema: str, types: Types) -> Reader:
 
 def registry_reader(by_id: Callable[[int], str], types: Types) -> Reader:
     def read(message: bytes) -> Any:
-        if len(message) < HEADER or message[0] != 0:
+        if len(message) < act.HEADER or message[0] != 0:
             raise Unreadable("The message does not begin with a zero and the id of a schema.")
-        schema = _schema_text(by_id, int.from_bytes(message[1:HEADER], "big"))
-        return reader(schema, types)(message[HEADER:])
+        schema = _schema_text(by_id, int.from_bytes(message[1 : act.HEADER], "big"))
+        return reader(schema, types)(message[act.HEADER :])
 
     return read
 

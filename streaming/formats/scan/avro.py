@@ -10,11 +10,14 @@ from streaming.formats.scan.numbers import nearest
 from streaming.formats.scan.texts import SYMBOL, utf8
 from streaming.formats.scan.words import HIGH, NONE, as_float, byte_at, first_bytes, trailing_zeros, word_at
 
-# Instructions have four numbers: what to do, two arguments, and the field that takes the value, or -1.
+# Instructions have five numbers: what to do, two arguments, the field that takes the value, or -1, and the
+# branch that means null, where the value is one of two branches.
 LONG, FLOAT, DOUBLE, BOOLEAN, STRING, BYTES, FIXED, ENUM, DECIMAL, UNION, REPEAT, NEXT, JUMP, DOUBT = range(
     14
 )
 
+ALWAYS = -1  # there is no such branch
+HEADER = 5  # bytes before a record that names its schema
 MOST_DEPTH = 16  # of lists in lists
 _ONE = np.uint64(1)
 
@@ -96,7 +99,15 @@ def _scan_record(data, position, end, row, program, jumps, left, symbols, number
     step = 0
     while step < len(program):
         act, one, two, field = program[step, 0], program[step, 1], program[step, 2], program[step, 3]
+        absent = program[step, 4]
         step += 1
+        if absent != ALWAYS:
+            branch = byte_at(data, position) >> 1 if position < end else 2
+            if branch > 1 or byte_at(data, position) & 1 == 1:
+                return False
+            position += 1
+            if branch == absent:
+                continue
         if act == LONG:
             position, value = _varint(data, position, end)
             if position < 0:
@@ -188,6 +199,22 @@ def _scan_record(data, position, end, row, program, jumps, left, symbols, number
         else:
             return False
     return position == end
+
+
+@compiled
+def schema_ids(data, offsets, ids):
+    """The schema that each message names after a zero, in four bytes, highest first; -1 if it names none."""
+    for row in range(len(ids)):
+        start = offsets[row]
+        if offsets[row + 1] - start < HEADER or byte_at(data, start) != 0:
+            ids[row] = -1
+        else:
+            ids[row] = (
+                (byte_at(data, start + 1) << 24)
+                | (byte_at(data, start + 2) << 16)
+                | (byte_at(data, start + 3) << 8)
+                | byte_at(data, start + 4)
+            )
 
 
 @compiled
