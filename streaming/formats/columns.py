@@ -38,6 +38,7 @@ class Columns:
     def finish(self, read: Reader, options: FormatOptions) -> Decoded:
         """Read the doubtful rows, leave out those that are refused, and build the columns."""
         rows, records, refused = self._read_doubtful(read)
+        self.lengths[:, self.doubtful] = -1  # a scan may have taken some fields before it gave up
         kept = np.ones(len(self.values), np.bool_)
         kept[[item.row for item in refused]] = False
         columns = {}

@@ -254,6 +254,13 @@ def test_dictionaries_hold_the_same_texts_once_each(items):
     column.validate(full=True)
 
 
+def test_texts_of_rows_that_the_scan_gave_up_are_forgotten():
+    """There is room for one text a row."""
+    messages = [b'{"device":"a%d","device":"b%d"}' % (row, row) for row in range(2_000)]
+    column = decode(messages, {"device": "text"}, FormatOptions(dictionaries=True)).table["device"]
+    assert column.combine_chunks().dictionary.to_pylist() == [f"b{row}" for row in range(2_000)]
+
+
 def test_slices_and_other_binary_columns():
     values = pa.array([b"x", b'{"temp":1}', None, b'{"temp":2}', b"y"], pa.binary()).slice(1, 3)
     for column in (values, values.cast(pa.large_binary())):
