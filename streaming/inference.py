@@ -1,5 +1,8 @@
-"""What JSON messages hold: the fields with their types, and which of them can tell the event time."""
+"""What messages hold: the fields with their types, and which of them can tell the event time."""
 
+import csv
+import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -27,6 +30,8 @@ _WORDS = {
     "number": "numbers",
     "boolean": "true or false",
 }
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # 007 is a name
 _TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "occurred_at", "created_at", "date")
 _UNITS_PER_SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 # A number is taken for a time if it lies between these instants in some unit; the spans do not overlap.
@@ -65,9 +70,12 @@ class Inference:
         return min(candidates, key=_name_rank, default=None)
 
 
-def infer(values: Sequence[bytes | None]) -> Inference:
-    """Fields and types of a sample of messages, newest first; what is not a JSON object is not counted in."""
-    objects = [item for item in map(_decode, values) if item is not None]
+def infer(values: Sequence[bytes | None], message_format: str = "json") -> Inference:
+    """Fields and types of a sample of messages, newest first; what is no object or record is left out."""
+    if message_format in _DELIMITERS:
+        objects = _records(values, _DELIMITERS[message_format])
+    else:
+        objects = [item for item in map(_decode, values) if item is not None]
     names = dict.fromkeys(name for item in objects for name in item)
     fields = tuple(_field(name, [item.get(name) for item in objects]) for name in names)
     return Inference(fields, len(values), len(objects))
@@ -79,6 +87,46 @@ def _decode(value: bytes | None) -> dict[str, Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return item if isinstance(item, dict) else None
+
+
+def _records(values: Sequence[bytes | None], delimiter: str) -> list[dict[str, Any]]:
+    """Records as objects with numbered columns; those with more or fewer columns than most are left out."""
+    records = [record for record in (_record(value or b"", delimiter) for value in values) if record]
+    if not records:
+        return []
+    usual, _ = Counter(map(len, records)).most_common(1)[0]
+    columns = zip(*(record for record in records if len(record) == usual), strict=True)
+    named = {f"column_{number}": _column(list(texts)) for number, texts in enumerate(columns, 1)}
+    return [dict(zip(named, item, strict=True)) for item in zip(*named.values(), strict=True)]
+
+
+def _record(value: bytes, delimiter: str) -> list[str] | None:
+    try:
+        lines = io.StringIO(value.decode(), newline="")
+        records = [record for record in csv.reader(lines, delimiter=delimiter, strict=True) if record]
+    except (UnicodeDecodeError, csv.Error):
+        return None
+    return records[0] if len(records) == 1 else None
+
+
+def _column(texts: list[str]) -> list[Any]:
+    """The values of a column; where most are no numbers and no truth values, all are texts."""
+    values = [_value(text) for text in texts]
+    present = [value for value in values if value is not None]
+    if present and _kind(present)[0] == "text":
+        return [text or None for text in texts]
+    return values
+
+
+def _value(text: str) -> Any:
+    if not text:
+        return None
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    number = _NUMBER.fullmatch(text)
+    if number is None:
+        return text
+    return float(text) if number[2] or number[3] else int(text)
 
 
 def _field(name: str, values: list[Any]) -> InferredField:

@@ -1,15 +1,15 @@
 """Message formats. A format is one file with one function; the table below is all there are."""
 
-from collections.abc import Callable
-
-import pyarrow as pa
-
-from streaming.formats.base import Decoded
+from streaming.formats.avro import decode_avro
+from streaming.formats.base import NO_OPTIONS, Decoded, Decoder, FormatOptions, Refused
+from streaming.formats.csv import decode_csv, decode_tsv
 from streaming.formats.json import decode_json
-from streaming.sources import FieldType
 
-Decoder = Callable[[pa.Array, dict[str, FieldType]], Decoded]
+__all__ = ["FORMATS", "NO_OPTIONS", "Decoded", "Decoder", "FormatOptions", "Refused"]
 
 FORMATS: dict[str, Decoder] = {
     "json": decode_json,
+    "csv": decode_csv,
+    "tsv": decode_tsv,
+    "avro": decode_avro,
 }

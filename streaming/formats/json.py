@@ -1,7 +1,8 @@
 """JSON objects, one per message. Only the fields that the plan needs are built; the rest is skipped over.
 
-msgspec decodes and checks types in one pass and says per message what is wrong with it; a columnar reader
-would refuse the whole batch for one bad message, and a stream always has one.
+A compiled scan takes plain messages at once. Whatever is unusual or wrong in any way is left to msgspec, so
+that what is accepted, what it means and why a message is refused is msgspec's word alone. A field `a.b` is
+the key of that name or, where there is none, the key `b` of the object `a`.
 """
 
 import re
@@ -12,8 +13,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from streaming.expressions import ARROW_TYPES
-from streaming.formats.base import Decoded, Refused
+from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
+from streaming.formats.columns import Columns, Reader, Unreadable
+from streaming.formats.paths import Node, tree
+from streaming.formats.scan.json import MOST_KEYS, scan_json
+from streaming.formats.scan.kinds import KINDS
 from streaming.sources import FieldType
 
 # A field that was whole in the sample may carry a fraction later: both numeric types take both.
@@ -27,41 +31,139 @@ _WORDS = {"str": "text", "float": "a number", "int": "a number", "bool": "true o
 _MISMATCH = re.compile(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
 
 
-def decode_json(values: pa.Array, types: dict[str, FieldType]) -> Decoded:
+def decode_json(
+    values: pa.Array, types: dict[str, FieldType], options: FormatOptions = NO_OPTIONS, /
+) -> Decoded:
     """Decode a column of messages into one Arrow column per field of `types`."""
-    decode = _decoder(tuple(types.items())).decode
-    rows: list[int] = []
-    objects: list[Any] = []
-    refused: list[Refused] = []
-    for row, message in enumerate(values.to_pylist()):
-        try:
-            objects.append(decode(message))
-            rows.append(row)
-        except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as error:
-            reason = "The message is empty." if message is None else _reason(error)
-            refused.append(Refused(row, reason))
-    columns = {
-        name: pa.array([getattr(item, f"f{position}") for item in objects], ARROW_TYPES[kind])
-        for position, (name, kind) in enumerate(types.items())
-    }
-    if not columns:  # a table without columns has no length
-        columns[""] = pa.nulls(len(rows))
-    return Decoded(np.array(rows, np.int64), pa.table(columns), refused)
+    columns = scan(values, types)
+    return columns.finish(reader(tuple(types.items())), options)
+
+
+def scan(values: pa.Array, types: dict[str, FieldType]) -> Columns:
+    """Take what is plain, and mark what is doubtful."""
+    columns = Columns(values, types)
+    paths, kinds = _paths(tuple(types.items()))
+    entries, nodes = len(paths[3]), len(paths[2])
+    shape = (*(np.full(MOST_KEYS, -1, np.int64) for _ in range(4)), np.empty(nodes, np.int64))
+    seen = np.full((2, entries), -1, np.int64)  # the row in which an entry and a field came last
+    scan_json(
+        columns.data,
+        columns.offsets,
+        paths,
+        kinds,
+        shape,
+        seen,
+        columns.numbers,
+        columns.starts,
+        columns.lengths,
+        columns.doubtful,
+    )
+    return columns
 
 
 @lru_cache(maxsize=64)
-def _decoder(types: tuple[tuple[str, FieldType], ...]) -> msgspec.json.Decoder[Any]:
-    """A decoder for a struct with just these fields; attribute names are ours, so any JSON key will do."""
-    fields = [(f"f{position}", _PYTHON_TYPES[kind], None) for position, (_, kind) in enumerate(types)]
-    rename = {f"f{position}": name for position, (name, _) in enumerate(types)}
-    struct = msgspec.defstruct("Message", fields, rename=rename, gc=False)
-    return msgspec.json.Decoder(struct)
+def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """The tree of needed keys as `scan_json` takes it, and the fields' kinds."""
+    nodes = [tree([name for name, _ in types])]
+    keys: list[bytes] = []
+    first, fields, children = [0], [], []
+    for node in nodes:  # grows while it is walked
+        for key in node.keys:
+            keys.append(key.encode())
+            fields.append(node.fields.get(key, -1))
+            children.append(len(nodes) if key in node.children else -1)
+            nodes += [node.children[key]] if key in node.children else []
+        first.append(len(keys))
+    bounds = np.cumsum([0, *map(len, keys)])
+    numbers = (np.array(part, np.int64) for part in (bounds, first, fields, children))
+    kinds = np.array([KINDS[kind] for _, kind in types], np.int64)
+    return (np.frombuffer(b"".join(keys), np.uint8), *numbers), kinds
 
 
-def _reason(error: Exception) -> str:
-    mismatch = _MISMATCH.fullmatch(str(error))
+@lru_cache(maxsize=64)
+def reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
+    """Reads one message with msgspec."""
+    kinds = [_PYTHON_TYPES[kind] for _, kind in types]
+    root = _ObjectReader(tree([name for name, _ in types]), kinds)
+
+    def read(message: bytes) -> list[Any]:
+        values: list[Any] = [None] * len(kinds)
+        try:
+            root.read(message, values)
+        except RecursionError:
+            raise Unreadable("Not readable as JSON: it is nested too deeply.") from None
+        return values
+
+    return read
+
+
+class _ObjectReader:
+    """Reads the needed keys of an object; attribute names are ours, so any JSON key will do.
+
+    An object on the way to a field is looked into only after the whole message has proved to be JSON;
+    anything else in its place means that the field is missing.
+    """
+
+    def __init__(self, node: Node, kinds: list[Any], path: str = "") -> None:
+        self.path = path
+        self.fields = [
+            (f"f{key}", node.fields[name]) for key, name in enumerate(node.keys) if name in node.fields
+        ]
+        self.children = [
+            (f"f{key}", _ObjectReader(node.children[name], kinds, f"{path}.{name}"))
+            for key, name in enumerate(node.keys)
+            if name in node.children
+        ]
+        self.both = {
+            f"f{key}": (msgspec.json.Decoder(kinds[node.fields[name]]), f"{path}.{name}")
+            for key, name in enumerate(node.keys)
+            if name in node.children and name in node.fields
+        }
+        attributes = [
+            (f"f{key}", msgspec.Raw if name in node.children else kinds[node.fields[name]], msgspec.UNSET)
+            for key, name in enumerate(node.keys)
+        ]
+        rename = {f"f{key}": name for key, name in enumerate(node.keys)}
+        struct = msgspec.defstruct("Message", attributes, rename=rename, gc=False)
+        self.decoder = msgspec.json.Decoder(struct)
+
+    def read(self, message: bytes | msgspec.Raw, values: list[Any]) -> None:
+        """Put the fields in their places; what this object has itself wins over what its objects have."""
+        item = _decode(self.decoder, message, self.path)
+        for attribute, child in self.children:
+            raw = getattr(item, attribute)
+            if raw is not msgspec.UNSET and bytes(raw).startswith(b"{"):
+                child.read(raw, values)
+        for attribute, position in self.fields:
+            value = getattr(item, attribute)
+            if value is not msgspec.UNSET:
+                if attribute in self.both:
+                    decoder, path = self.both[attribute]
+                    value = _decode(decoder, value, path)
+                values[position] = value
+
+
+def _decode(decoder: msgspec.json.Decoder[Any], message: bytes | msgspec.Raw, path: str) -> Any:
+    try:
+        return decoder.decode(message)
+    except msgspec.DecodeError as error:
+        raise Unreadable(_reason(_placed(str(error), path))) from error
+    except UnicodeDecodeError as error:
+        raise Unreadable(_reason(str(error))) from error
+
+
+def _placed(error: str, path: str) -> str:
+    """msgspec's sentence about a part of a message, with the part's own place in the message."""
+    if not path:
+        return error
+    sentence, _, inner = error.partition(" - at `$")
+    return f"{sentence} - at `${path}{inner or '`'}"
+
+
+def _reason(error: str) -> str:
+    mismatch = _MISMATCH.fullmatch(error)
     if mismatch is None:
-        return f"Not readable as JSON: {str(error).replace('`', '')}."
-    expected, got, field = mismatch.groups()
+        return f"Not readable as JSON: {error.replace('`', '')}."
+    expected, got, name = mismatch.groups()
     expected, got = _WORDS.get(expected, f"an {expected}"), _WORDS.get(got, f"an {got}")
-    return f"{field or 'The message'} is {got}, not {expected}."
+    return f"{name or 'The message'} is {got}, not {expected}."

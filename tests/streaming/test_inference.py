@@ -66,6 +66,24 @@ def test_what_is_no_json_object_is_counted_but_not_read() -> None:
     assert inference.schema == [("a", "integer")]
 
 
+def test_records_have_numbered_columns() -> None:
+    values = [b"d1,17.5,true,1794838349377,", b'"d, 2",18,FALSE,1794838349378,', b"7,,,1794838349379,", None]
+    inference = infer([*values, b"too,few", b'"open', b"\xff,,,,"], "csv")
+    assert (inference.messages, inference.readable) == (7, 3)
+    assert [(field.name, field.type, field.note) for field in inference.fields[:4]] == [
+        ("column_1", "text", ""),
+        ("column_2", "number", ""),
+        ("column_3", "boolean", ""),
+        ("column_4", "integer", ""),
+    ]
+    assert inference.fields[1].missing == pytest.approx(1 / 3)
+    assert inference.fields[4].type is None
+    assert inference.event_time.name == "column_4"
+    assert infer([b"1\ta"], "tsv").schema == [("column_1", "integer"), ("column_2", "text")]
+    assert infer([b"007"], "csv").schema == [("column_1", "text")]
+    assert infer([], "csv").fields == ()
+
+
 def test_the_event_time_is_suggested_by_name_among_fields_that_look_like_times() -> None:
     now = 1_794_838_349_377
     assert infer(encoded({"updated": now, "ts": now, "n": 7})).event_time.name == "ts"
