@@ -201,6 +201,24 @@ def test_a_clock_that_is_a_little_ahead_makes_nothing_late():
     assert sum(count for _, count in engine.finals().values()) == 2
 
 
+def test_a_plan_that_comes_while_an_event_is_ahead_of_the_clock_cuts_every_event_once():
+    """It takes effect after all that was accepted, however far ahead."""
+    now = 1_800_000_000_000
+    kept = Query("kept", "q", "sum", "temp", Window(10_000, 10_000))
+    added = Query("added", "q", "sum", "temp", Window(7_000, 7_000))
+    engine = Engine(plan_of([[kept]]))
+    engine.batch({0: [Stamped({"ts": now + 65_500, "temp": 1.0}, now)]}, now=now)
+    engine.batch(plan=plan_of([[kept, added]], version=2))
+    later = [Stamped({"ts": now + at, "temp": at / 8}, now + at) for at in range(0, 90_000, 500)]
+    engine.batch({0: later}, now=now + 90_000)
+    engine.batch(end=True)
+    expected = brute_force([kept, added], accepted(engine))
+    answers = engine.finals()
+    assert engine.dead_letters == []
+    assert {key for key in answers if key[0] == "kept"} == {key for key in expected if key[0] == "kept"}
+    assert answers.items() <= expected.items()
+
+
 def test_history_loaded_today_is_accepted_whatever_its_messages_timestamps():
     """Event times decades before the messages: the bound ahead does no harm, and there is none behind."""
     engine = Engine(plan_of([QUERIES[1:]]))
