@@ -36,7 +36,7 @@ from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
-from streaming.watch import TopicView, Watch
+from streaming.watch import TopicView, Watch, look
 
 log = logging.getLogger("millrace.job")
 
@@ -322,15 +322,25 @@ class Job:
         log.info("Starting %s: topic %s on %s.", stream.id, stream.topic, stream.bootstrap_servers)
         self._remove_streams(stream.id, keep=stream.stream)
         create_topics(self._bootstrap_servers, [self._topics.progress_topic(stream.stream)])
+        checkpoint = self._checkpoints / stream.stream
+        if self._progress_is_lost(stream, checkpoint):
+            log.warning("Kafka has lost the progress of %s; its windows begin anew.", stream.id)
+            shutil.rmtree(checkpoint)
         launch = engine.Launch(
             source=stream,
             timeline=Timeline().adopt(running.plan, EARLIEST),
             bootstrap_servers=self._bootstrap_servers,
             topics=self._topics,
-            checkpoint=str(self._checkpoints / stream.stream),
+            checkpoint=str(checkpoint),
             plans_offset=running.plan_offset + 1,
         )
         return engine.start(self._spark, launch)
+
+    def _progress_is_lost(self, stream: SourceSpec, checkpoint: Path) -> bool:
+        """Whether batches were committed whose progress is not there: their state is of no use without it."""
+        topic = self._topics.progress(stream.stream)
+        committed = any((checkpoint / "commits").glob("[0-9]*"))
+        return committed and not any(look(self._bootstrap_servers, topic).end.values())
 
     def _check(self, running: Running, query: StreamingQuery) -> None:
         """A query that runs: is its topic still there, still the same, and what got lost?"""

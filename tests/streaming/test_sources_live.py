@@ -70,6 +70,13 @@ class LiveSource:
         producer.flush()
         producer.close()
 
+    def lose_progress(self) -> None:
+        admin = KafkaAdminClient(bootstrap_servers=self._own)
+        names = [name for name in admin.list_topics() if name.startswith(self._topics.progress(self.id))]
+        admin.close()
+        assert len(names) == 1
+        delete_topics(self._own, names)
+
     def status(self) -> dict[str, Any]:
         told = [msgspec.json.decode(message) for message in _read(self._own, self._topics.status)]
         return told[-1]["sources"].get(self.id, {}) if told else {}
@@ -169,6 +176,21 @@ def test_messages_that_kafka_removed_unread_are_counted_and_reported(make_source
     wait_until(lambda: source.says("running", f"Kafka removed 65 messages of “{source.topic}”"))
     assert source.status()["lost"] == 65
     wait_until(lambda: source.counted() == 50 + 100 + 20 - 65)
+    source.want()
+
+
+def test_a_source_whose_progress_is_lost_with_the_broker_begins_anew(make_source):
+    source = make_source("forgotten")
+    source.create()
+    source.want(COUNT)
+    source.send(50)
+    wait_until(lambda: source.counted() == 50 and (source.status().get("batch") or 0) >= 2)
+    source.want()
+    wait_until(lambda: not source.status())
+    source.lose_progress()
+    source.send(50, START + DAY)
+    source.want(COUNT)
+    wait_until(lambda: source.says("running") and source.counted() == 100)
     source.want()
 
 
