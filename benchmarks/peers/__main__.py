@@ -20,7 +20,7 @@ from benchmarks.figures import Figure
 from benchmarks.peers import document
 from benchmarks.peers.contestants import CONTESTANTS, Installed, install
 from benchmarks.peers.environments import NotInstalled
-from benchmarks.peers.found import Found, Setting
+from benchmarks.peers.found import Found, Setting, named
 from benchmarks.peers.rows import compared, expected_rows, pace
 from benchmarks.peers.runs import Failed, Ran, Task, run
 from benchmarks.report import write
@@ -41,7 +41,7 @@ LIVE_RANGE = 60
 
 
 FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 240, 25, 40)
-QUICK = Setting(15, {1: 1_000, 5: 2_000}, Phase(60, 20_000), 1, 60, 15, 15)
+QUICK = Setting(15, {1: 1_000, 5: 2_000}, Phase(100, 20_000), 1, 60, 15, 15)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _measure(stage: Stage, installed: Sequence[Installed], found: Mapping[str, F
     """Rates with so many windows, in rounds; who needed all the time that there was runs only once."""
     setting, topic = stage.setting, f"events-{windows}"
     stream = setting.stream(windows)
-    stage.progress(f"filling a topic with {stream.events:,} events for {windows} windows")
+    stage.progress(f"filling a topic with {stream.events:,} events for {named(windows)}")
     fill(stage.bootstrap_servers, topic, stream)
     task = Task(topic, setting.ranges(windows), stream.end // 1000 - 3, setting.most_seconds)
     for number in range(setting.rounds):
@@ -143,7 +143,7 @@ def _measure_one(stage: Stage, installed: Installed, of: Found, task: Task, wind
     rate = of.rate(windows)
     said = of.notes.get(windows) or f"{rate or 0:,.0f} events/s"
     full = "" if of.is_full(windows) else ", windows not full"
-    stage.progress(f"{of.contestant.label}, {windows} windows: {said}{full}")
+    stage.progress(f"{of.contestant.label}, {named(windows)}: {said}{full}")
 
 
 def _measure_latency(stage: Stage, installed: Sequence[Installed], found: Mapping[str, Found]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchmarks.figures import Figure
-from benchmarks.peers.found import Found, Setting
+from benchmarks.peers.found import Found, Setting, named
 from benchmarks.report import Cell, Chart, Report, Table
 
 NOTE = (
@@ -48,7 +48,7 @@ def _summary(found: Sequence[Found], setting: Setting) -> str:
 
 
 def _table(found: Sequence[Found], counts: Sequence[int]) -> Table:
-    headings = ["", *(f"{_windows(count)}, events/s" for count in counts)]
+    headings = ["", *(f"{named(count)}, events/s" for count in counts)]
     headings += ["latency, median ms", "99th percentile, ms", "memory, GB", "lines", "rows"]
     return Table("Side by side", headings, [_row(one, counts) for one in found], NOTE)
 
@@ -107,10 +107,6 @@ def _latencies(found: Sequence[Found]) -> Chart:
     return Chart("Latency of final values", "", "ms", labels, series, log_y=True, kind="bar")
 
 
-def _windows(count: int) -> str:
-    return "1 window" if count == 1 else f"{count} windows"
-
-
 def _plain(one: Found) -> str:
     return one.contestant.label.replace("`", "")
 
@@ -118,7 +114,7 @@ def _plain(one: Found) -> str:
 def _figures(found: Sequence[Found], counts: Sequence[int]) -> list[Figure]:
     ours, *peers = found
     return [
-        Figure(f"{_windows(count)}, against {_plain(peer)}", rate, "events/s", baseline=other)
+        Figure(f"{named(count)}, against {_plain(peer)}", rate, "events/s", baseline=other)
         for count in counts
         for peer in peers
         if (rate := ours.rate(count)) and (other := peer.rate(count))

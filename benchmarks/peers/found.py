@@ -48,3 +48,7 @@ class Found:
     def latency(self, hundredth: int) -> float | None:
         """A percentile in ms."""
         return quantiles(self.latencies, n=100)[hundredth - 1] if len(self.latencies) > 1 else None
+
+
+def named(windows: int) -> str:
+    return "1 window" if windows == 1 else f"{windows} windows"

@@ -10,6 +10,8 @@ from benchmarks.engine.events import Stream
 from benchmarks.engine.kafka import Message
 from streaming import results
 
+PAUSE_MS, BURST_MS = 100, 500  # answers closer than a pause belong together, but not for longer than a burst
+
 Key = tuple[int, str, int]  # range in seconds, device, end in seconds since the epoch
 
 
@@ -63,7 +65,7 @@ def pace(told: Iterable[Told], ranges: Sequence[int], stream: Stream, full_from:
     Measured from `full_from` (ms of event time) on; where a peer did not get that far, over the later half of
     the time that it had.
     """
-    curve = _reached(told, ranges)
+    curve = _bursts(_reached(told, ranges))
     if len(curve) < 2:
         return None
     measured = [point for point in curve if point[1] >= full_from]
@@ -90,6 +92,20 @@ def _reached(told: Iterable[Told], ranges: Sequence[int]) -> list[tuple[int, int
         if not curve or reached > curve[-1][1]:
             curve.append((row.appended, reached))
     return curve
+
+
+def _bursts(curve: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The last point of each burst: a batch's answers come all at once, after the work for them is done."""
+    ends: list[tuple[int, int]] = []
+    began = before = -BURST_MS
+    for when, reached in curve:
+        if ends and when - before < PAUSE_MS and when - began < BURST_MS:
+            ends[-1] = (when, reached)
+        else:
+            ends.append((when, reached))
+            began = when
+        before = when
+    return ends
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from streaming.topics import create_topics
 
 TAIL = 200  # newest messages that are looked at to see how far a contestant is
 QUIET_SECONDS = 4.0
+START_UP_SECONDS = 180.0  # until the first result; a run's time counts from there
 
 
 class Failed(RuntimeError):
@@ -101,13 +102,15 @@ def _process(command: list[str], variables: dict[str, str], log: Path) -> Iterat
 def _wait(
     ran: Ran, process: subprocess.Popen[bytes], task: Task, log: Path, tell: Callable[[str], None]
 ) -> None:
-    deadline = time.monotonic() + task.most_seconds
+    deadline = time.monotonic() + START_UP_SECONDS
     told = moved = time.monotonic()
     count = looked_at = 0
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise Failed(_last_words(log))
         now = end_offset(ran.bootstrap_servers, ran.results)
+        if now and not count:
+            deadline = time.monotonic() + task.most_seconds
         if now != count:
             count, moved = now, time.monotonic()
         if time.monotonic() - told > 15:

@@ -106,6 +106,13 @@ def test_where_windows_did_not_fill_the_later_half_counts_and_is_said_to() -> No
     assert found == Pace(1_000 / 5, full=False)
 
 
+def test_a_batch_whose_answers_come_at_once_is_not_taken_for_a_fast_one() -> None:
+    stream = Stream([Phase(100, 100)])
+    batches = [(at + end / 1000, end) for at, ends in ((10, (5, 30)), (20, (31, 50))) for end in range(*ends)]
+    found = rows.pace(progress(batches), [5], stream, START)
+    assert found is not None and found.events_per_second == pytest.approx(2_000 / 10, rel=0.01)
+
+
 def test_the_slowest_range_sets_the_rate() -> None:
     stream = Stream([Phase(100, 100)])
     quick, slow = progress([(1, 10), (2, 90)], (5,)), progress([(1, 10), (3, 20)], (50,))
