@@ -96,10 +96,10 @@ class Columns:
 
     def _texts(self, field: int, read: _Read, kept: np.ndarray, options: FormatOptions) -> pa.Array:
         starts, lengths = self.starts[field], self.lengths[field]
-        dictionary = Dictionary(2 * len(starts) + len(self.symbols))
+        dictionary = Dictionary(len(starts) + len(self.symbols))
         codes = dictionary.add(self.data, starts, lengths)
         if self.unescape is not None:
-            codes = _unescaped(codes, dictionary, self.unescape)
+            codes, dictionary = _unescaped(codes, dictionary, self.unescape)
         if self.symbols:
             symbols = np.flatnonzero(lengths == SYMBOL)
             codes[symbols] = dictionary.add_texts(pa.array(self.symbols, pa.string()))[starts[symbols]]
@@ -113,13 +113,14 @@ class Columns:
         return encoded if options.dictionaries else encoded.dictionary_decode()
 
 
-def _unescaped(codes: np.ndarray, dictionary: Dictionary, unescape: Callable[[str], str]) -> np.ndarray:
-    """The codes of what was meant, each distinct text being unescaped once; a plain text has no backslash."""
+def _unescaped(
+    codes: np.ndarray, dictionary: Dictionary, unescape: Callable[[str], str]
+) -> tuple[np.ndarray, Dictionary]:
+    """Codes and dictionary of what was meant, each distinct text being unescaped once."""
     texts = dictionary.texts
-    escaped = np.flatnonzero(pc.match_substring(texts, "\\").to_numpy(zero_copy_only=False))
-    if not len(escaped):
-        return codes
-    meant = pa.array([unescape(text) for text in texts.take(pa.array(escaped)).to_pylist()], pa.string())
-    numbers = np.arange(-1, len(texts), dtype=np.int32)  # the first is null's
-    numbers[escaped + 1] = dictionary.add_texts(meant)
-    return numbers[codes + 1]
+    if not pc.any(pc.match_substring(texts, "\\")).as_py():
+        return codes, dictionary
+    meant = [unescape(text) if "\\" in text else text for text in texts.to_pylist()]
+    other = Dictionary(dictionary.most)
+    numbers = other.add_texts(pa.array(meant, pa.string()))
+    return np.append(numbers, np.int32(-1))[codes], other

@@ -10,7 +10,8 @@ class Dictionary:
     """Texts in the order in which they were first added; codes are their numbers, -1 for null."""
 
     def __init__(self, most: int) -> None:
-        """`most` is the greatest number of texts that it has to hold."""
+        """`most` is the greatest number of texts that it can hold."""
+        self.most = most
         self._slots = np.full(1 << (2 * most + 1).bit_length(), -1, np.int32)
         self._bounds = np.zeros(most + 1, np.int32)
         self._store = np.empty(0, np.uint8)
