@@ -41,7 +41,7 @@ def decode_json(
 
 def scan(values: pa.Array, types: dict[str, FieldType]) -> Columns:
     """Take what is plain, and mark what is doubtful."""
-    columns = Columns(values, types)
+    columns = Columns(values, types, unescape=_unescape)
     paths, kinds = _paths(tuple(types.items()))
     entries, nodes = len(paths[3]), len(paths[2])
     shape = (*(np.full(MOST_KEYS, -1, np.int64) for _ in range(4)), np.empty(nodes, np.int64))
@@ -84,17 +84,28 @@ def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, 
 def reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
     """Reads one message with msgspec."""
     kinds = [_PYTHON_TYPES[kind] for _, kind in types]
+    if not any("." in name for name, _ in types):
+        return _flat_reader(types)
     root = _ObjectReader(tree([name for name, _ in types]), kinds)
 
     def read(message: bytes) -> list[Any]:
         values: list[Any] = [None] * len(kinds)
-        try:
-            root.read(message, values)
-        except RecursionError:
-            raise Unreadable("Not readable as JSON: it is nested too deeply.") from None
+        root.read(message, values)
         return values
 
     return read
+
+
+def _flat_reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
+    attributes = [(f"f{position}", _PYTHON_TYPES[kind], None) for position, (_, kind) in enumerate(types)]
+    rename = {f"f{position}": name for position, (name, _) in enumerate(types)}
+    struct = msgspec.defstruct("Message", attributes, rename=rename, gc=False)
+    decoder = msgspec.json.Decoder(struct)
+    return lambda message: msgspec.structs.astuple(_decode(decoder, message, ""))
+
+
+def _unescape(text: str) -> str:
+    return msgspec.json.decode(f'"{text}"'.encode(), type=str)
 
 
 class _ObjectReader:
@@ -150,6 +161,8 @@ def _decode(decoder: msgspec.json.Decoder[Any], message: bytes | msgspec.Raw, pa
         raise Unreadable(_reason(_placed(str(error), path))) from error
     except UnicodeDecodeError as error:
         raise Unreadable(_reason(str(error))) from error
+    except RecursionError:
+        raise Unreadable("Not readable as JSON: it is nested too deeply.") from None
 
 
 def _placed(error: str, path: str) -> str:

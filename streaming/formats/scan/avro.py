@@ -46,8 +46,6 @@ def _long_varint(data, position, end):
         if position + place >= end:
             return -1, 0
         byte = byte_at(data, position + place)
-        if place == 9 and byte > 1:
-            return -1, 0
         bits |= np.uint64(byte & 127) << np.uint64(7 * place)
         if byte < 128:
             return position + place + 1, np.int64(bits >> _ONE) ^ -np.int64(bits & _ONE)

@@ -53,7 +53,7 @@ def _take(data, start, end, kind, field, row, numbers, starts, lengths):
     length = end - start
     numbers[field, row] = 1.0 if length == 4 else 0.0
     lower_case = first_bytes(word_at(data, start) | _CASES, length)
-    return lower_case == (_TRUE if length == 4 else _FALSE) and length <= 5
+    return lower_case == (_TRUE if length == 4 else _FALSE)
 
 
 @jitable

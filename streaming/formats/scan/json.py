@@ -212,8 +212,13 @@ def _take(data, position, end, kind, field, row, numbers, starts, lengths):
             return -1
         start = position + 1
         position, beyond_ascii = _text_end(data, start, end)
-        if position >= end or byte_at(data, position) != 34:
+        if position >= end:
             return -1
+        if byte_at(data, position) != 34:  # a backslash, perhaps: the text is taken as it is written
+            beyond_ascii = True
+            position = _skip_text(data, start - 1, end) - 1
+            if position < 0:
+                return -1
         if beyond_ascii and not utf8(data, start, position):
             return -1
         starts[field, row] = start

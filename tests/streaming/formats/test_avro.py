@@ -221,6 +221,16 @@ def test_every_single_byte_in_every_place():
         assert_same([*rows, message[:place], message[place:], message + message[:place]])
 
 
+def test_whole_numbers_of_any_length():
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]}
+    starts = [bytes([byte]) * count for byte in (0x80, 0xD5, 0xFF) for count in range(12)]
+    messages = [start + bytes([last]) for start in starts for last in range(256)]
+    assert_same(messages, schema, {"n": "integer"})
+    values = [-(2**63), -(2**62), -65, -64, -1, 0, 63, 64, 2**55, 2**56, 2**62, 2**63 - 1]
+    decoded = decode([written(schema, {"n": value}) for value in values], schema, {"n": "integer"})
+    assert decoded.table["n"].to_pylist() == [float(value) for value in values]
+
+
 def test_all_that_a_record_holds():
     assert decode([written(EVENT, RECORD)] * 2).table.to_pylist() == [TAKEN] * 2
 

@@ -64,27 +64,21 @@ def test_what_was_written_comes_out(items, name, quoting, end):
     assert_same(messages, name)
 
 
-pieces = st.sampled_from(
-    [
-        "",
-        "a",
-        "é",
-        "1",
-        "-1.5e3",
-        "-0",
-        "007",
-        ".5",
-        "+1",
-        " 2 ",
-        "1e999",
-        "nan",
-        "true",
-        "FALSE",
-        "TRUE ",
-        "t",
-        '"',
-    ]
-)
+VALUES = ["", "a", "é", "1", "-1.5e3", "-0", "-0.0", "007", ".5", "5.", "+1", " 2 ", "1e999", "nan", "1_0"]
+VALUES += [
+    "true",
+    "FALSE",
+    "TRUE ",
+    "tru",
+    "falsely",
+    '"',
+    '""',
+    '"1"',
+    '"true"',
+    '"a""b"',
+    "12345678901234567890",
+]
+pieces = st.sampled_from(VALUES)
 fields = pieces | pieces.map(lambda text: f'"{text}"') | st.text(alphabet='a1",\t\r\n\x00é', max_size=4)
 lines = st.builds(
     lambda items, delimiter, end: (delimiter.join(items) + end).encode(),
@@ -98,6 +92,10 @@ lines = st.builds(
 @given(st.lists(st.none() | lines | st.binary(max_size=12), max_size=6), formats)
 def test_unusual_and_damaged_records(messages, name):
     assert_same(messages, name)
+
+
+def test_every_value_in_every_column():
+    assert_same([f"{one},,{other},{other},{one}".encode() for one in VALUES for other in VALUES])
 
 
 def test_every_single_byte_in_every_place():

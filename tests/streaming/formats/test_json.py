@@ -195,9 +195,10 @@ def test_what_is_plain_is_not_left_to_msgspec():
         b'{"device":"d\xc3\xa9","ts":1767225600000,"temp":17.687,"ok":true,"a":{"b":1,"z":[{"q":[]}, 1]}}',
         b' { "temp" : 0.12345678901234567e-5 , "skipped" : "\\t \\u00e9 \xff" , "n" : -3 , "ok" : false } ',
         b'{"n":null,"device":null,"other":{"temp":"not this one"},"a.b":2,"e":1e999}',
+        b'{"device":"Z\\u00fcrich \\/ \xc3\xa9"}',
         b"{}",
     ]
-    assert scan(pa.array(messages * 2, pa.binary()), TYPES).doubtful.tolist() == [False] * 8
+    assert scan(pa.array(messages * 2, pa.binary()), TYPES).doubtful.tolist() == [False] * 10
 
 
 @pytest.mark.parametrize(
@@ -252,6 +253,19 @@ def test_dictionaries_hold_the_same_texts_once_each(items):
     assert column.to_pylist() == items
     assert len(set(column.dictionary.to_pylist())) == len(column.dictionary)
     column.validate(full=True)
+
+
+def test_a_text_is_the_same_however_it_is_written():
+    written = [r"\u00e9", "é", r"\\u00e9", r"\u005cu00e9", "e", r"\u0065", r"\"\n"]
+    messages = [f'{{"device":"{text}"}}'.encode() for text in written]
+    column = (
+        decode(messages, {"device": "text"}, FormatOptions(dictionaries=True))
+        .table["device"]
+        .combine_chunks()
+    )
+    assert column.to_pylist() == ["é", "é", r"\u00e9", r"\u00e9", "e", "e", '"\n']
+    codes = column.indices.to_pylist()
+    assert codes[0] == codes[1] != codes[2] == codes[3] != codes[4] == codes[5]
 
 
 def test_texts_of_rows_that_the_scan_gave_up_are_forgotten():
