@@ -32,6 +32,8 @@ def event_times(
     if source.event_time is None:
         return timestamps, timestamps >= 0  # Kafka says -1 where a message has none
     column = table.column(source.event_time)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     if source.time_unit in ("iso", "pattern"):
         return _parse(column, source)
     milliseconds = np.floor(column.to_numpy() * UNIT_MS[source.time_unit])

@@ -30,6 +30,7 @@ class SourceSpec:
     processing_time: bool = False  # an event's time is that of the batch that reads it
     future_bound: int | None = FUTURE_BOUND_MS  # ms that an event may be ahead of the clock; None: any
     past_bound: int | None = None  # ms that an event may be older than its message; None: any
+    avro_schema: str = ""  # the writer's, as JSON, where the format is Avro
 
     @property
     def stream(self) -> str:
@@ -57,6 +58,7 @@ class SourceSpec:
             "processing_time": self.processing_time,
             "future_bound": self.future_bound,
             "past_bound": self.past_bound,
+            "avro_schema": self.avro_schema,
         }
 
     @classmethod

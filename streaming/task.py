@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from streaming import accounting, expressions, partials, progress, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
-from streaming.formats import FORMATS
+from streaming.formats import FORMATS, FormatOptions
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shuffle import PartitionReport, TaskReport
@@ -136,7 +136,8 @@ def _take_events(
     """Decode one partition's messages, in log order, and set aside what is refused."""
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
-    decoded = FORMATS[source.format](run_.column(4), types)
+    options = FormatOptions(tuple(source.types), source.avro_schema, dictionaries=True)
+    decoded = FORMATS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
     where = places(run_.column(1)[0].as_py(), run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows])
