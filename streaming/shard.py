@@ -116,7 +116,7 @@ class Shard:
         before, seen = self.meta.watermark.value, self.meta.watermark.greatest
         self._verify(reports)
         self._observe(reports)
-        partials, late = self._merge(reports, outcome)
+        partials = self._merge(reports, outcome)
         ended = self._adopt(reports)
         now = LATEST if ended else self.meta.watermark.advance()
         kernel_began = time.perf_counter()
@@ -130,7 +130,7 @@ class Shard:
         self._evict(now, outcome)
         self.meta.batch = batch
         self.meta.watermark.value = now
-        outcome.meter = self._meter(reports, outcome, partials, late, steps) | {
+        outcome.meter = self._meter(reports, outcome, partials, steps) | {
             "kernel_seconds": kernel_seconds,
             "shard_seconds": time.perf_counter() - began,
         }
@@ -164,27 +164,23 @@ class Shard:
                     watermark.observe(partition, seen.greatest, seen.furthest)
                 self.meta.totals += seen.counts
 
-    def _merge(self, reports: list[TaskReport], outcome: Outcome) -> tuple[dict[str, int], int]:
-        """Fold all partials in. A slice that is already closed can only be met after an idle partition."""
+    def _merge(self, reports: list[TaskReport], outcome: Outcome) -> dict[str, int]:
+        """Gather all partials; how many there were of each lane."""
         counts: dict[str, int] = {}
-        late = 0
         for report in reports:
             for packed in report.partials:
                 slices = self.lanes[packed.lane]
                 partials = shuffle.unpack(packed, slices.parts)
                 groups = self._group_index(slices)
                 numbers = groups.numbers(partials.keys)
-                fresh = partials.start >= _closed_until(slices, self.meta.watermark.value)
-                late += int(partials.events[~fresh].sum())
-                kept = partials if fresh.all() else partials.of_rows(fresh)
-                starts = slices.merge(kept, numbers, len(groups.keys))
-                counts[partials.lane] = counts.get(partials.lane, 0) + len(kept.start)
+                starts = slices.merge(partials, numbers, len(groups.keys))
+                counts[partials.lane] = counts.get(partials.lane, 0) + len(partials.start)
                 outcome.touched.update((partials.lane, start) for start in starts)
             outcome.dead_letters += report.dead_letters
             for lane, (count, reason) in report.failures.items():
                 known, why = outcome.failures.get(lane, (0, reason))
                 outcome.failures[lane] = (known + count, why)
-        return counts, late
+        return counts
 
     def _adopt(self, reports: list[TaskReport]) -> bool:
         """Adopt the newest plan from an instant after all that was seen; True at the end of the data."""
@@ -389,7 +385,6 @@ class Shard:
         reports: list[TaskReport],
         outcome: Outcome,
         partials: dict[str, int],
-        late: int,
         steps: dict[str, int],
     ) -> dict[str, object]:
         counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
@@ -427,7 +422,6 @@ class Shard:
             "future": counts.future,
             "past": counts.past,
             "totals": msgspec.structs.asdict(self.meta.totals),
-            "late_after_idle": late,
             "map_seconds": sum(report.seconds for report in reports),
             "partials": sum(partials.values()),
             "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
@@ -438,12 +432,3 @@ class Shard:
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)
-
-
-def _closed_until(slices: LaneSlices, watermark: int) -> int:
-    """Slices that start before this are closed: the start of the slice the watermark stands in."""
-    if watermark < slices.lane.since or watermark == EARLIEST:
-        return EARLIEST
-    if watermark >= slices.lane.until:
-        return slices.lane.until
-    return int(slices.lane.slice_starts(np.array([watermark], np.int64))[0])

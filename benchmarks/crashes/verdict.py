@@ -94,15 +94,12 @@ def _totals(installation: Installation, verdict: Verdict) -> dict[str, int]:
     batches: dict[tuple[int, int], dict[str, int]] = {}
     for message in installation.read(installation.topics.meters):
         meter = msgspec.json.decode(message)
-        counts = {name: meter[name] for name in (*COUNTS, "late_after_idle")}
+        counts = {name: meter[name] for name in COUNTS}
         key = (meter["batch"], meter["shard"])
         verdict.expect(f"counts of batch and shard {key}, told again", counts, batches.get(key, counts))
         batches[key] = counts
     whole = [counts for (_, shard), counts in batches.items() if shard == 0]  # each shard hears of all events
-    return {
-        **{name: sum(counts[name] for counts in whole) for name in COUNTS},
-        "late_after_idle": sum(counts["late_after_idle"] for counts in batches.values()),
-    }
+    return {name: sum(counts[name] for counts in whole) for name in COUNTS}
 
 
 def _check_counts(installation: Installation, log: Log, verdict: Verdict) -> None:
@@ -110,7 +107,6 @@ def _check_counts(installation: Installation, log: Log, verdict: Verdict) -> Non
         "events": log.messages,
         "malformed": len(log.malformed),
         "late": len(log.late),
-        "late_after_idle": 0,
     }
     verdict.expect("counts", _totals(installation, verdict), expected)
 
