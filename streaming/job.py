@@ -33,10 +33,11 @@ from streaming import spark as engine
 from streaming.broker import answers
 from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
+from streaming.losses import LostMessages
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
-from streaming.watch import TopicView, Watch, look
+from streaming.watch import Watch, look
 
 log = logging.getLogger("millrace.job")
 
@@ -46,7 +47,6 @@ BACK_OFF = (1.0, 2.0, 5.0, 10.0, 30.0)
 # Seconds for which a cluster that seems silent may hold up a query before that is said, and before it ends.
 SAID_AFTER = 3.0
 STOPPED_AFTER = 10.0
-LOSS_IS_NEWS = 3_600.0
 STOP_SECONDS = 8.0  # within the time that the supervisor allows
 
 
@@ -68,7 +68,7 @@ class Running:
     retry_at: float = 0.0
     moved_at: float = 0.0  # when its newest batch was first seen
     batch: int | None = None
-    lost: "LostMessages | None" = None
+    lost: LostMessages | None = None
 
     def note_batch(self) -> None:
         newest = engine.last_batch(self.query)
@@ -78,72 +78,6 @@ class Running:
     def turn(self, state: str, error: str | None = None) -> None:
         if (state, error) != (self.state, self.error):
             self.state, self.error, self.since = state, error, _now()
-
-
-class LostMessages:
-    """Counts the messages that Kafka removed before they were read; the count outlives the job."""
-
-    def __init__(self, path: Path, topic: str) -> None:
-        self._path = path
-        self._topic = topic
-        self._unjudged: list[tuple[int, engine.BatchRead]] = []  # with the number of looks before it
-        self._newest = -1
-        self._noticed: float | None = None
-        self.total = _read_number(path)
-
-    def take(self, query: StreamingQuery, looks: int) -> None:
-        """Note the batches that have finished since the last call."""
-        for batch in engine.batches_read(query, self._topic, self._newest):
-            self._newest = batch.batch
-            self._unjudged.append((looks, batch))
-
-    def judge(self, view: TopicView, looks: int) -> int:
-        """How many messages are newly known to be lost, by a look at the topic that began after their batch.
-
-        Not every gap is a loss: compacted topics and transactions leave some. Those lie where the topic
-        still holds messages.
-        """
-        due = [batch for before, batch in self._unjudged if looks >= before + 2]
-        self._unjudged = [(before, batch) for before, batch in self._unjudged if looks < before + 2]
-        lost = sum(lost_in(batch, view.first) for batch in due)
-        if lost:
-            self._noticed = time.monotonic()
-            self.total += lost
-            with suppress(OSError):  # a full disk: the count is told all the same
-                engine.write_whole(self._path, json.dumps(self.total))
-        return lost
-
-    @property
-    def sentence(self) -> str | None:
-        """For the page, as long as it is news."""
-        if self._noticed is None or time.monotonic() - self._noticed > LOSS_IS_NEWS:
-            return None
-        return (
-            f"Kafka removed {self.total:,} messages of “{self._topic}” before they were read; "
-            "the windows that they belong to are incomplete."
-        )
-
-
-def lost_in(batch: engine.BatchRead, first: dict[int, int]) -> int:
-    """The messages of a batch that were removed from the topic before they were read.
-
-    >>> lost_in(engine.BatchRead(7, {0: 10}, {0: 50}, messages=25), first={0: 30})
-    15
-    >>> lost_in(engine.BatchRead(7, {0: 10}, {0: 50}, messages=25), first={0: 0})
-    0
-
-    The first batch of all begins where the topic did.
-
-    >>> lost_in(engine.BatchRead(0, {}, {0: 1_050}, messages=50), first={0: 1_000})
-    0
-    """
-    if not batch.start:
-        return 0
-    # A partition that was added meanwhile is read from its beginning.
-    spans = [(part, batch.start.get(part, 0), end) for part, end in batch.end.items()]
-    wanted = sum(end - start for _, start, end in spans)
-    removed = sum(max(0, min(end, first.get(part, 0)) - start) for part, start, end in spans)
-    return max(0, min(wanted - batch.messages, removed))
 
 
 class StatusSender:
@@ -532,13 +466,6 @@ def _started_at(pid: int) -> str | None:
     except OSError:
         return None
     return None if state in "ZX" else fields[18]
-
-
-def _read_number(path: Path) -> int:
-    try:
-        return int(json.loads(path.read_text()))
-    except (OSError, ValueError):
-        return 0
 
 
 def _now() -> int:
