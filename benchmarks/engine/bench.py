@@ -145,7 +145,9 @@ def own_topics(topics: Topics, source: SourceSpec) -> list[NewTopic]:
     stamped = {topics.results, topics.progress(source.stream)}
     made = [*topics.shared(), topics.progress_topic(source.stream)]
     return [
-        NewTopic(topic.name, 1, 1, topic_configs=APPEND_TIME) if topic.name in stamped else topic
+        NewTopic(topic.name, 1, 1, topic_configs={**topic.topic_configs, **APPEND_TIME})
+        if topic.name in stamped
+        else topic
         for topic in made
     ]
 
