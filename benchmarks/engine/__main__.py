@@ -5,6 +5,7 @@ and writes to the data directory. The soak takes half an hour and runs only when
 """
 
 import importlib
+import re
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,9 +43,14 @@ def _run(name: str, quick: bool, progress: Callable[[str], None]) -> Section:
         section: Section = module.run(quick=quick, progress=lambda text: progress(f"{name}: {text}"))
     except Exception as error:
         progress(f"{name}: failed\n{traceback.format_exc()}")
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        return Section([f"“{name}” did not come to an end: {reason}"])
+        return Section([f"“{name}” did not come to an end: {_reason(error)}"])
     return section
+
+
+def _reason(error: Exception) -> str:
+    """What is behind an error in its first line: Spark puts tasks and machines before it."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return re.split(r"(?:Error|Exception): ", lines[0])[-1]
 
 
 def _summary(sections: Sequence[Section]) -> str:

@@ -37,6 +37,7 @@ SCHEMA: tuple[tuple[str, FieldType], ...] = (
     ("unit", "text"),
 )
 LATENESS_MS = 1_000
+WARM_BATCHES = 4
 Progress = Callable[[str], None]
 
 
@@ -144,7 +145,9 @@ def own_topics(topics: Topics, source: SourceSpec) -> list[NewTopic]:
     stamped = {topics.results, topics.progress(source.stream)}
     made = [*topics.shared(), topics.progress_topic(source.stream)]
     return [
-        NewTopic(topic.name, 1, 1, topic_configs=APPEND_TIME) if topic.name in stamped else topic
+        NewTopic(topic.name, 1, 1, topic_configs={**topic.topic_configs, **APPEND_TIME})
+        if topic.name in stamped
+        else topic
         for topic in made
     ]
 
@@ -169,8 +172,7 @@ def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -
     found: dict[int, Batch] = {}
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
-        if query.exception() is not None:
-            raise RuntimeError(engine.failure(query))
+        raise_if_failed(query)
         found |= {item["batchId"]: _batch(item, topic) for item in query.recentProgress}
         if any(batch.first + batch.events >= until for batch in found.values()):
             break
@@ -181,10 +183,24 @@ def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -
 
 def run_for(query: StreamingQuery, seconds: float) -> None:
     """Let a query run for so long, then stop it; it must not end by itself."""
-    query.awaitTermination(int(seconds))
-    if query.exception() is not None:
-        raise RuntimeError(engine.failure(query))
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        raise_if_failed(query)
+        time.sleep(0.2)
     query.stop()
+
+
+def wait_until_warm(query: StreamingQuery) -> None:
+    """Until a query is past its first, cold batches."""
+    while len(query.recentProgress) < WARM_BATCHES:
+        raise_if_failed(query)
+        time.sleep(0.1)
+
+
+def raise_if_failed(query: StreamingQuery) -> None:
+    failure = engine.failure(query)
+    if failure is not None:
+        raise RuntimeError(failure)
 
 
 def rate(done: Sequence[Batch], first: int) -> float | None:

@@ -18,6 +18,7 @@ from benchmarks.engine.bench import (
     planned,
     rate,
     run_for,
+    wait_until_warm,
 )
 from benchmarks.engine.events import PARTITIONS, Phase, Stream
 from benchmarks.engine.kafka import fill, read
@@ -106,8 +107,9 @@ def _measured(stage: Bench, setting: Setting, per_second: int) -> Latency:
     topic = f"live-{per_second}"
     create_topics(stage.bootstrap_servers, [NewTopic(topic, PARTITIONS, 1)])
     length = setting.warm_up + setting.seconds
-    with feed.running(stage.bootstrap_servers, topic, per_second, length + 60):
+    with feed.running(stage.bootstrap_servers, topic, per_second, length + 300):
         started = stage.millrace(stage.source(topic), planned([*family(RANGES), *PROBE]), PER_BATCH)
+        wait_until_warm(started.query)
         run_for(started.query, length)
     known = newest_known(stage, started)
     # Events of the last two seconds may not have had their result when the query was stopped.

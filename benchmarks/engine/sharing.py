@@ -19,6 +19,7 @@ from benchmarks.engine.bench import (
     known_statistics,
     planned,
     rate,
+    wait_until_warm,
 )
 from benchmarks.engine.events import Phase, Stream
 from benchmarks.engine.kafka import fill, read
@@ -114,7 +115,7 @@ def _adoption(stage: Bench, setting: Setting) -> tuple[float, float]:
     queries = workloads.queries(setting.many)
     running = planned(queries[:-1])
     started = stage.millrace(stage.source(TOPIC), running, PER_BATCH)
-    _wait_until_warm(started)
+    wait_until_warm(started.query)
     began = time.time()
     plan = adapt(running, queries, known_statistics()).settled()
     planning = time.time() - began
@@ -123,14 +124,6 @@ def _adoption(stage: Bench, setting: Setting) -> tuple[float, float]:
     adopted = _adopted_at(stage, started, plan.version)
     started.query.stop()
     return planning, adopted - sent
-
-
-def _wait_until_warm(started: Millrace) -> None:
-    """Until the job is past its first, cold batches."""
-    while len(started.query.recentProgress) < 4:
-        if started.query.exception() is not None:
-            raise RuntimeError(str(started.query.exception()))
-        time.sleep(0.1)
 
 
 def _publish(stage: Bench, started: Millrace, plan: Plan) -> None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from statistics import median
 
 from kafka.admin import NewTopic
+from pyspark.sql.streaming import StreamingQuery
 
 from benchmarks.engine import feed
-from benchmarks.engine.bench import Progress, batches, bench, family, planned, rate
+from benchmarks.engine.bench import Progress, batches, bench, family, planned, raise_if_failed, rate
 from benchmarks.engine.events import PARTITIONS, Phase, Stream
 from benchmarks.engine.kafka import fill
 from benchmarks.engine.memory import Memory, watched
 from benchmarks.figures import Figure
 from benchmarks.kernels.section import Section
 from benchmarks.report import Chart, Table
-from streaming import spark as engine
 from streaming.topics import create_topics
 
 PER_BATCH = 500_000
@@ -54,12 +54,11 @@ def run(quick: bool, progress: Progress) -> Section:
     return _section(setting, per_second, memory)
 
 
-def _wait(query: object, seconds: float, memory: Memory, progress: Progress) -> None:
+def _wait(query: StreamingQuery, seconds: float, memory: Memory, progress: Progress) -> None:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         time.sleep(min(60.0, max(0.0, ends - time.monotonic())))
-        if failure := engine.failure(query):
-            raise RuntimeError(failure)
+        raise_if_failed(query)
         progress(f"{memory.samples[-1][1] / 1e9:.2f} GB")
 
 

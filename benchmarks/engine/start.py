@@ -48,7 +48,7 @@ class Setting:
         return Stream([Phase(60 * self.minutes, self.devices // 60 + 1)], devices=self.devices)
 
 
-FULL = Setting(3, 200_000, 13, 10)
+FULL = Setting(3, 200_000, 26, 10)
 QUICK = Setting(1, 20_000, 6, 4)
 SMALL = Stream([Phase(100, 2_000)])
 

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from optimizer.aggregates import AGGREGATES
 from optimizer.queries import InvalidQuery, Query, QuerySpec
 from optimizer.windows import Window
 
@@ -47,7 +48,7 @@ def test_count_needs_no_field() -> None:
     ("change", "field", "sentence"),
     [
         ({"name": "  "}, "name", "Give the query a name."),
-        ({"aggregate": "mode"}, "aggregate", "No aggregate “mode”: use one of count, sum, mean, min, max."),
+        ({"aggregate": "mode"}, "aggregate", f"No aggregate “mode”: use one of {', '.join(AGGREGATES)}."),
         ({"field": None}, "field", "Choose the field to compute the max of."),
         ({"field": 7}, "field", "“field” must be a text."),
         ({"windows": []}, "windows", "Give at least one window, such as 1m every 10s."),

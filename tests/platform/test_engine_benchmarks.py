@@ -163,7 +163,7 @@ def _section(name: str, ran: list[str]) -> SimpleNamespace:
     def run(quick: bool, progress: Callable[[str], None]) -> Section:
         ran.append(name)
         if name == "groups":
-            raise RuntimeError("Out of memory.\nMore.")
+            raise RuntimeError("Lost task 0.0 (192.0.2.1): java.lang.SomeError: Out of memory.\nMore.")
         progress("half way")
         return Section([f"{name} went well."], figures=[Figure(name, 1.0, "s")])
 
