@@ -16,6 +16,11 @@ def decode(*messages: bytes | None):
     return FORMATS["json"](pa.array(messages, pa.binary()), TYPES)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    decode(b'{"device": "x"}')
+
+
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
