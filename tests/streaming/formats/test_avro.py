@@ -231,6 +231,23 @@ def test_whole_numbers_of_any_length():
     assert decoded.table["n"].to_pylist() == [float(value) for value in values]
 
 
+@pytest.mark.parametrize(("precision", "scale"), [(3, 1), (9, 2), (18, 0), (30, 25)])
+def test_decimals_of_any_length(precision, scale):
+    kind = {"logicalType": "decimal", "precision": precision, "scale": scale}
+    digits = [
+        first + bytes([byte]) * count
+        for first in (b"", b"\x7f")
+        for byte in range(256)
+        for count in range(10)
+    ]
+    plain = {"type": "record", "name": "R", "fields": [{"name": "d", "type": "bytes"}]}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "d", "type": {"type": "bytes", **kind}}]}
+    assert_same([written(plain, {"d": item}) for item in digits], schema, {"d": "number"})
+    fixed = {"type": "fixed", "name": "F", "size": 3, **kind, "precision": min(precision, 6), "scale": 1}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "d", "type": fixed}]}
+    assert_same([item for item in digits if len(item) == 3], schema, {"d": "number"})
+
+
 def test_all_that_a_record_holds():
     assert decode([written(EVENT, RECORD)] * 2).table.to_pylist() == [TAKEN] * 2
 
