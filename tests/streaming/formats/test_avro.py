@@ -305,6 +305,46 @@ def test_schemas_that_cannot_be_used(schema, reason):
     assert [item.reason for item in decoded.refused] == [reason]
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "fixed", "name": "F", "size": -3},
+        {"type": "fixed", "name": "F", "size": "3"},
+        {"type": "enum", "name": "E", "symbols": [1]},
+        {"type": "array"},
+        {"type": "no such type"},
+        {},
+        None,
+        7,
+    ],
+)
+def test_types_that_do_not_exist(kind):
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "a", "type": kind}, {"name": "n", "type": "int"}],
+    }
+    refused = decode([b"\x02\x04"], schema, {"n": "number"}).refused
+    assert [item.reason for item in refused] == ["The Avro schema of the source cannot be read."]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{}, {"precision": 0}, {"precision": 2, "scale": 5}, {"precision": "2"}, {"precision": 2, "scale": -1}],
+)
+def test_a_decimal_without_its_digits_is_bytes(details):
+    kind = {"type": "bytes", "logicalType": "decimal", **details}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": kind}]}
+    refused = decode([b"\x02\x04"], schema, {"n": "number"}).refused
+    assert [item.reason for item in refused] == ["n is bytes, not a number."]
+
+
+def test_a_type_may_be_wrapped():
+    kind = {"type": {"type": ["null", {"type": "string", "avro.java.string": "String"}]}}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
+    assert decode([b"\x02\x02x", b"\x00"], schema, {"a": "text"}).table["a"].to_pylist() == ["x", None]
+
+
 def test_each_message_may_name_its_schema():
     older = {**EVENT, "fields": EVENT["fields"][:2]}
     by_id = {1: json.dumps(older), 70_000: json.dumps(EVENT), 3: "not a schema"}.__getitem__
