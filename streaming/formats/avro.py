@@ -250,8 +250,11 @@ def _plain(schema: Schema, numbers: Iterator[int]) -> Schema:
         return [_plain(branch, numbers) for branch in schema]
     if not isinstance(schema, dict):
         return schema
+    if not isinstance(schema["type"], str):
+        return _plain(schema["type"], numbers)
+    _check(schema)
     plain = {key: schema[key] for key in ("type", "name", "namespace", "symbols", "size") if key in schema}
-    if schema.get("logicalType") == "decimal":
+    if _is_decimal(schema):
         plain |= {key: schema[key] for key in ("logicalType", "precision", "scale") if key in schema}
     if schema["type"] == "map":
         value = {"name": "value", "type": _plain(schema["values"], numbers)}
@@ -264,9 +267,27 @@ def _plain(schema: Schema, numbers: Iterator[int]) -> Schema:
         plain["fields"] = [
             {"name": item["name"], "type": _plain(item["type"], numbers)} for item in schema["fields"]
         ]
-    else:
-        plain["type"] = _plain(schema["type"], numbers)
     return plain
+
+
+def _check(schema: Schema) -> None:
+    """What fastavro takes on trust, and the scan too."""
+    size, symbols = schema.get("size", 0), schema.get("symbols", [])
+    if type(size) is not int or size < 0 or not all(isinstance(symbol, str) for symbol in symbols):
+        raise ValueError
+
+
+def _is_decimal(schema: Schema) -> bool:
+    """Whether the bytes are a number; a decimal that is not fully described is just bytes, as Avro has it."""
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    return (
+        schema.get("logicalType") == "decimal"
+        and schema["type"] in ("bytes", "fixed")
+        and type(precision) is int
+        and type(scale) is int
+        and 0 <= scale <= precision
+        and precision > 0
+    )
 
 
 @lru_cache(maxsize=64)

@@ -2,23 +2,25 @@
 
 import pyarrow as pa
 
-from streaming.formats import FORMATS, FormatOptions
+from streaming.formats import FORMATS, Decoded, FormatOptions
 from streaming.sources import FieldType
 
 _TYPES: dict[str, FieldType] = {"text": "text", "number": "number"}
 _SCHEMA = """{"type": "record", "name": "Event", "fields": [
     {"name": "text", "type": "string"}, {"name": "number", "type": "double"}]}"""
-_EXAMPLES: dict[str, tuple[bytes, FormatOptions]] = {
-    "json": (b'{"text": "a", "number": 1}', FormatOptions()),
-    "csv": (b"a,1", FormatOptions()),
-    "tsv": (b"a\t1", FormatOptions()),
-    "avro": (b"\x02a" + bytes(8), FormatOptions(avro_schema=_SCHEMA)),
-}
+_AVRO = b"\x02a" + bytes(8)
+_EXAMPLES: list[tuple[str, bytes, FormatOptions]] = [
+    ("json", b'{"text": "a", "number": 0}', FormatOptions()),
+    ("csv", b"a,0", FormatOptions()),
+    ("tsv", b"a\t0", FormatOptions()),
+    ("avro", _AVRO, FormatOptions(avro_schema=_SCHEMA)),
+    ("avro", bytes(5) + _AVRO, FormatOptions(schema_by_id=lambda number: _SCHEMA)),
+]
 
 
-def warm_up() -> None:
+def warm_up() -> dict[str, Decoded]:
     """Decode one message of each format."""
-    for name, (message, options) in _EXAMPLES.items():
-        FORMATS[name](pa.array([message], pa.binary()), _TYPES, options)
-    registry = FormatOptions(schema_by_id=lambda number: _SCHEMA)
-    FORMATS["avro"](pa.array([bytes(5) + b"\x02a" + bytes(8)], pa.binary()), _TYPES, registry)
+    return {
+        name: FORMATS[name](pa.array([message], pa.binary()), _TYPES, options)
+        for name, message, options in _EXAMPLES
+    }

@@ -4,7 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streaming.formats import FORMATS
@@ -47,6 +47,7 @@ values = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(values, max_size=5), st.booleans())
 def test_whatever_json_holds_comes_out_as_it_went_in(items, escaped):
     decoded = decode(

@@ -145,7 +145,7 @@ def _scan_record(data, position, end, row, program, jumps, left, symbols, number
                 lengths[field, row] = 0
             position += 4
         elif act == BOOLEAN:
-            if position >= end or byte_at(data, position) > 1:
+            if position >= end:
                 return False
             if field >= 0:
                 numbers[field, row] = np.float64(byte_at(data, position))

@@ -231,6 +231,23 @@ def test_whole_numbers_of_any_length():
     assert decoded.table["n"].to_pylist() == [float(value) for value in values]
 
 
+@pytest.mark.parametrize(("precision", "scale"), [(3, 1), (9, 2), (18, 0), (30, 25)])
+def test_decimals_of_any_length(precision, scale):
+    kind = {"logicalType": "decimal", "precision": precision, "scale": scale}
+    digits = [
+        first + bytes([byte]) * count
+        for first in (b"", b"\x7f")
+        for byte in range(256)
+        for count in range(10)
+    ]
+    plain = {"type": "record", "name": "R", "fields": [{"name": "d", "type": "bytes"}]}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "d", "type": {"type": "bytes", **kind}}]}
+    assert_same([written(plain, {"d": item}) for item in digits], schema, {"d": "number"})
+    fixed = {"type": "fixed", "name": "F", "size": 3, **kind, "precision": min(precision, 6), "scale": 1}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "d", "type": fixed}]}
+    assert_same([item for item in digits if len(item) == 3], schema, {"d": "number"})
+
+
 def test_all_that_a_record_holds():
     assert decode([written(EVENT, RECORD)] * 2).table.to_pylist() == [TAKEN] * 2
 
@@ -286,6 +303,46 @@ def test_what_cannot_be_a_field_is_named_when_it_is_asked_for():
 def test_schemas_that_cannot_be_used(schema, reason):
     decoded = FORMATS["avro"](pa.array([b"\x00"], pa.binary()), TYPES, FormatOptions(avro_schema=schema))
     assert [item.reason for item in decoded.refused] == [reason]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"type": "fixed", "name": "F", "size": -3},
+        {"type": "fixed", "name": "F", "size": "3"},
+        {"type": "enum", "name": "E", "symbols": [1]},
+        {"type": "array"},
+        {"type": "no such type"},
+        {},
+        None,
+        7,
+    ],
+)
+def test_types_that_do_not_exist(kind):
+    schema = {
+        "type": "record",
+        "name": "R",
+        "fields": [{"name": "a", "type": kind}, {"name": "n", "type": "int"}],
+    }
+    refused = decode([b"\x02\x04"], schema, {"n": "number"}).refused
+    assert [item.reason for item in refused] == ["The Avro schema of the source cannot be read."]
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{}, {"precision": 0}, {"precision": 2, "scale": 5}, {"precision": "2"}, {"precision": 2, "scale": -1}],
+)
+def test_a_decimal_without_its_digits_is_bytes(details):
+    kind = {"type": "bytes", "logicalType": "decimal", **details}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n", "type": kind}]}
+    refused = decode([b"\x02\x04"], schema, {"n": "number"}).refused
+    assert [item.reason for item in refused] == ["n is bytes, not a number."]
+
+
+def test_a_type_may_be_wrapped():
+    kind = {"type": {"type": ["null", {"type": "string", "avro.java.string": "String"}]}}
+    schema = {"type": "record", "name": "R", "fields": [{"name": "a", "type": kind}]}
+    assert decode([b"\x02\x02x", b"\x00"], schema, {"a": "text"}).table["a"].to_pylist() == ["x", None]
 
 
 def test_each_message_may_name_its_schema():
