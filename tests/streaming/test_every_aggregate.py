@@ -174,7 +174,7 @@ def run(queries: list[Query], strategy: str, made: list[dict[str, Any]], sizes: 
 
 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     made=events(),
     strategy=st.sampled_from(sorted(STRATEGIES)),
