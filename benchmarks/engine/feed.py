@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import cycle, islice
 
 from benchmarks.engine.events import PARTITIONS, Phase, Stream, json_messages
-from benchmarks.engine.kafka import producer
+from benchmarks.engine.kafka import end_offset, producer
 from streaming.tether import tethered
 
 TEMPLATES = 20_000  # different events, sent again and again with new times
@@ -23,10 +23,14 @@ EVERY_SECONDS = 0.005
 def running(
     bootstrap_servers: str, topic: str, per_second: int, seconds: float
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The feed as a process, ended with the block."""
+    """The feed as a process, ended with the block, which begins when its first events are on the topic."""
     arguments = [bootstrap_servers, topic, str(per_second), str(seconds)]
     process = subprocess.Popen(tethered([sys.executable, "-m", "benchmarks.engine.feed", *arguments]))
     try:
+        while not end_offset(bootstrap_servers, topic):
+            if process.poll() is not None:
+                raise RuntimeError("The feed ended before it had sent anything.")
+            time.sleep(0.05)
         yield process
     finally:
         process.terminate()
