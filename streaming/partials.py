@@ -268,9 +268,9 @@ def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType
     codes = np.zeros(len(table), np.int64)
     keys: list[GroupKey] = [()]
     for name in group_by:
-        encoded = _encoded(table.column(name))
-        values = [_group_value(value, types[name]) for value in encoded.dictionary.to_pylist()]
-        codes = codes * max(1, len(values)) + encoded.indices.to_numpy(zero_copy_only=False)
+        distinct, own = _encoded(table.column(name))
+        values = [_group_value(value, types[name]) for value in distinct]
+        codes = codes * max(1, len(values)) + own
         keys = [(*key, value) for key in keys for value in values]
         if len(keys) > 1 and len(group_by) > 1:
             present, codes = np.unique(codes, return_inverse=True)
@@ -278,15 +278,13 @@ def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType
     return Grouping(codes, keys)
 
 
-def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """With null as a value of its own."""
-    if pa.types.is_dictionary(column.type):
-        whole = column.unify_dictionaries().combine_chunks()
-        array = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-        if array.null_count == 0:
-            return array
-        column = column.cast(array.type.value_type)
-    return column.combine_chunks().dictionary_encode(null_encoding="encode")
+def _encoded(column: pa.ChunkedArray) -> tuple[list[Any], np.ndarray]:
+    """The different values of a column, null as one of them, and which of them each row has."""
+    encoded = column.combine_chunks().dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    if encoded.null_count == 0:
+        return distinct, encoded.indices.to_numpy(zero_copy_only=False)
+    return [*distinct, None], encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
 
 
 def _group_value(value: object, kind: FieldType) -> object:

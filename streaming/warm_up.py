@@ -15,6 +15,7 @@ from optimizer.windows import Window
 from streaming import shuffle, task
 from streaming.aggregates.algebra import lacks
 from streaming.aggregates.states import PARTS
+from streaming.formats import warm_up as formats
 from streaming.kernels import KERNELS, traits_of
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
@@ -68,4 +69,5 @@ def _messages(rows: list[tuple[int, bytes]]) -> pa.RecordBatch:
 
 
 if __name__ == "__main__":
+    formats.warm_up()
     warm_up()
