@@ -64,6 +64,10 @@ class ProgressReader:
                 )
         return self._records[batch]
 
+    def is_empty(self) -> bool:
+        """Whether nothing was ever written: a first batch without a single row has no progress."""
+        return not self._records and self._consumer.end_offsets([self._partition])[self._partition] == 0
+
     def newest(self) -> Progress | None:
         """The newest record there is, without waiting."""
         for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):

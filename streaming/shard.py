@@ -187,7 +187,7 @@ class Shard:
         messages = [report.plan for report in reports if report.plan is not None]
         if END_OF_DATA in messages:
             return True
-        plans = [Plan.from_json(msgspec.json.decode(message)["plan"]) for message in messages]
+        plans = [plan for message in messages if (plan := _plan_in(message)) is not None]
         plans = [plan for plan in plans if plan.version > self.meta.timeline.version]
         if plans:
             newest = max(plans, key=lambda plan: plan.version)
@@ -432,3 +432,11 @@ class Shard:
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)
+
+
+def _plan_in(message: bytes) -> Plan | None:
+    """None where it cannot be read: the job says so (`streaming/job.py`), and the plan in force goes on."""
+    try:
+        return Plan.from_json(msgspec.json.decode(message)["plan"])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -33,7 +33,7 @@ from streaming.progress import Progress
 from streaming.shard import Outcome, Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
-from streaming.topics import Topics
+from streaming.topics import MESSAGE_BYTES, Topics
 from streaming.watch import look
 from streaming.watermark import Watermark
 
@@ -284,7 +284,7 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
         .option("kafka.linger.ms", "5")
         .option("kafka.batch.size", str(1 << 20))
         .option("kafka.acks", "all")
-        .option("kafka.max.request.size", str(16 << 20))
+        .option("kafka.max.request.size", str(MESSAGE_BYTES))
         .option("checkpointLocation", launch.checkpoint)
         .outputMode("append")
         .trigger(processingTime="0 seconds")

@@ -55,7 +55,10 @@ def run(setup: TaskSetup, batch: int, batches: Iterable[pa.RecordBatch]) -> list
     """What map task of `batch` has to say: one encoded report per shard."""
     if batch == 0:
         return work(setup, setup.initial, {}, batches)
-    before = progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1)
+    reader = progress.reader(setup.bootstrap_servers, setup.progress_topic)
+    if batch == 1 and reader.is_empty():
+        return work(setup, setup.initial, {}, batches)
+    before = reader.after(batch - 1)
     return work(setup, before.timeline, before.greatest, batches, before.watermark)
 
 

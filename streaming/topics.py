@@ -8,6 +8,7 @@ from kafka.admin import NewTopic
 from kafka.errors import TopicAlreadyExistsError
 
 DAY_MS = 86_400_000
+MESSAGE_BYTES = 64 << 20  # of a result block: about two million groups
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Topics:
         day = {"retention.ms": str(DAY_MS)}
         return [
             topic(self.plans, **{"cleanup.policy": "compact"}),
-            topic(self.results, **day),
+            topic(self.results, **day, **{"max.message.bytes": str(MESSAGE_BYTES)}),
             topic(self.meters, **day),
             topic(self.status, **{"retention.ms": str(3_600_000)}),
             topic(self.dead_letters, **{"retention.ms": str(7 * DAY_MS)}),
