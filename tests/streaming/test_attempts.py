@@ -77,7 +77,7 @@ def test_a_shard_in_memory_counts_only_if_its_attempt_was_committed(monkeypatch:
     tasks = Engine(plan_of([list(SUM)]), shards=1)
 
     def report(partition: int, device: str, temp: float) -> bytes:
-        return tasks._run_task(partition, [{"ts": 1_000, "device": device, "temp": temp}])[0]
+        return tasks._run_task(partition, [{"ts": 1_000, "device": device, "temp": temp}], now=0)[0]
 
     given_up: dict[Any, Any] = {}
     committed: dict[Any, Any] = {}
