@@ -77,13 +77,14 @@ def test_a_shard_in_memory_counts_only_if_its_attempt_was_committed(monkeypatch:
     tasks = Engine(plan_of([list(SUM)]), shards=1)
 
     def report(partition: int, device: str, temp: float) -> bytes:
-        return tasks._run_task(partition, [{"ts": 1_000, "device": device, "temp": temp}], now=0)[0]
+        return tasks._run_task(partition, [{"ts": 1_000, "device": device, "temp": temp}], now=10_000)[0]
 
     given_up: dict[Any, Any] = {}
     committed: dict[Any, Any] = {}
     cold, hot = report(0, "cold", 1.0), report(1, "hot", 100.0)
     run_batch(monkeypatch, 0, given_up, {}, [cold, hot])
     state, _ = run_batch(monkeypatch, 0, committed, {}, [hot, cold])
+    tasks.watermark = 1_000 - SOURCE.allowed_lateness  # that the batch before has left
     state, _ = run_batch(monkeypatch, 1, given_up, state, [report(2, "hot", 100.0)])
     end = tasks._run_control(None, None, end=True)[0]
     _, blocks = run_batch(monkeypatch, 2, {}, state, [end])
