@@ -285,6 +285,7 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
         .option("kafka.batch.size", str(1 << 20))
         .option("kafka.acks", "all")
         .option("kafka.max.request.size", str(MESSAGE_BYTES))
+        .option("kafka.buffer.memory", str(2 * MESSAGE_BYTES))
         .option("checkpointLocation", launch.checkpoint)
         .outputMode("append")
         .trigger(processingTime="0 seconds")

@@ -47,7 +47,7 @@ def _union(*sketches: Any) -> bytes:
 def _hashable(value: Any) -> int | float | str:
     """Equal values alike, whatever their type: 1, 1.0, True and Decimal("1.00") are one value."""
     if isinstance(value, str):
-        return value
+        return f"={value}"  # a sketch passes an empty text over, but it is a value
     if isinstance(value, NUMBERS) and -GREATEST <= value < GREATEST and value == int(value):
         return int(value)
     if isinstance(value, float):
