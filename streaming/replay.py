@@ -177,9 +177,7 @@ def _run(
         producer.send(cluster.topics.plans, key=source.id.encode(), value=END_OF_DATA)
         producer.close()
         reader = ProgressReader(cluster.bootstrap_servers, cluster.topics.progress(source.stream))
-        while not (
-            (newest := reader.newest()) and newest.ended and (engine.last_batch(query) or 0) >= newest.batch
-        ):
+        while not _ended(query, reader):
             _raise_if_failed(query)
         reader.close()
     finally:

@@ -23,7 +23,7 @@ from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
 from streaming.watermark import Watermark
 
-# Every kernel with an aggregate that it can compute, and every family that the job has.
+# Every kernel with an aggregate that it can compute, and the aggregates that are asked for most.
 KERNEL_USES = (
     *(("count" if lacks(PARTS["max"].algebra, traits_of(name).needs) else "max", name) for name in KERNELS),
     ("mean", "slickdeque_inv"),
