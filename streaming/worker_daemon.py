@@ -4,6 +4,7 @@ A worker that imports numba, pyarrow and DuckDB by itself needs one to two secon
 event; forked from here it has them at once.
 """
 
+import gc
 import logging
 
 from pyspark import daemon
@@ -14,4 +15,7 @@ import streaming.task  # noqa: F401  (loaded for the workers)
 
 if __name__ == "__main__":
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters of it is raised
+    # A worker collects garbage after every task; without this it would look through all modules each time.
+    gc.collect()
+    gc.freeze()
     daemon.manager()
