@@ -6,16 +6,21 @@ event; forked from here it has them at once.
 
 import gc
 import logging
+import shutil
 
 from pyspark import daemon
 
-import streaming.shard
 import streaming.spark
 import streaming.task  # noqa: F401  (loaded for the workers)
+from streaming import keepers
 
 if __name__ == "__main__":
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # what matters of it is raised
+    place = keepers.offer()
     # A worker collects garbage after every task; without this it would look through all modules each time.
     gc.collect()
     gc.freeze()
-    daemon.manager()
+    try:
+        daemon.manager()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)

@@ -1,0 +1,113 @@
+"""Shards in memory from batch to batch, and on disk: one batch of one shard from reports to messages."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from streaming import results, shuffle
+from streaming.lanes import LATEST
+from streaming.progress import Progress
+from streaming.shard import Outcome, Shard, ShardMeta
+from streaming.sources import SourceSpec
+from streaming.state_log import Change, Key, State, StateLog
+from streaming.topics import Topics
+
+Message = tuple[str, bytes, bytes]  # topic, key, value
+
+
+@dataclass(frozen=True)
+class ShardSetup:
+    """What a shard of a source knows from the start."""
+
+    source: SourceSpec
+    topics: Topics
+    checkpoint: str
+    first: bytes  # the encoded ShardMeta before the first batch
+
+
+@dataclass
+class _Kept:
+    shard: Shard
+    log: StateLog
+
+
+class KeptShards:
+    """The shards that this process holds; whatever it holds can be read back from disk."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], _Kept] = {}
+
+    def run(self, setup: ShardSetup, number: int, batch: int, reports: list[bytes]) -> list[Message]:
+        """What a shard has to say after a batch, once its state is safe."""
+        began = time.perf_counter()
+        kept = self._take(setup, number, batch)
+        decoded = [shuffle.decode(report) for report in reports]
+        groups_before = {group_by: len(index.keys) for group_by, index in kept.shard.groups.items()}
+        outcome = kept.shard.apply(decoded, batch)
+        kept.log.append(_change(kept.shard, outcome, groups_before))
+        outcome.meter["clock"] = int(time.time() * 1000)
+        outcome.meter["shard_seconds"] = time.perf_counter() - began
+        messages = _messages(setup, kept.shard, outcome)
+        self._kept[setup.checkpoint, number] = kept
+        return messages
+
+    def _take(self, setup: ShardSetup, number: int, batch: int) -> _Kept:
+        """The shard as of the batch before: from memory if that is the newest there is, else from disk.
+
+        It is taken out while it is worked on, so that whatever fails leaves nothing half done.
+        """
+        kept = self._kept.pop((setup.checkpoint, number), None)
+        if kept is not None:
+            if kept.shard.meta.batch == batch - 1 and kept.log.is_owned():
+                return kept
+            kept.log.close()
+        log, state = StateLog.open(Path(setup.checkpoint) / "shards" / str(number), batch - 1)
+        return _Kept(_restored(setup, number, state), log)
+
+
+def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
+    meta = msgspec.msgpack.decode(state.note or setup.first, type=ShardMeta)
+    shard = Shard(number, setup.source, meta)
+    for (kind, name, _), keys in sorted(state.values.items()):
+        if kind == "groups":
+            index = shard.group_index(tuple(json.loads(name)))
+            index.numbers([tuple(group) for group in msgspec.msgpack.decode(keys)])
+    shard.restore(
+        (name, start, data) for (kind, name, start), data in state.values.items() if kind == "slice"
+    )
+    return shard
+
+
+def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> Change:
+    values: list[tuple[Key, bytes]] = [
+        (("slice", lane, start), shard.lanes[lane].slice_bytes(start)) for lane, start in outcome.touched
+    ]
+    for group_by, index in shard.groups.items():
+        first = groups_before.get(group_by, 0)
+        if len(index.keys) > first:
+            keys = msgspec.msgpack.encode(index.keys[first:])
+            values.append((("groups", json.dumps(group_by), first), keys))
+    removed: list[Key] = [("slice", lane, start) for lane, start in outcome.evicted]
+    return Change(shard.meta.batch, msgspec.msgpack.encode(shard.meta), values, removed)
+
+
+def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message]:
+    topics, source = setup.topics, setup.source.id.encode()
+    messages = [(topics.results, block.key, results.encode(block)) for block in outcome.blocks]
+    messages.append((topics.meters, source, msgspec.json.encode(outcome.meter)))
+    for letter in outcome.dead_letters:
+        messages.append((topics.dead_letters, source, msgspec.json.encode(letter)))
+    if shard.number == 0:
+        progress = Progress(
+            shard.meta.batch,
+            shard.meta.timeline,
+            {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
+            shard.meta.watermark.value,
+            ended=shard.meta.watermark.value == LATEST,
+            totals=shard.meta.totals,
+        )
+        messages.append((topics.progress(setup.source.stream), source, msgspec.msgpack.encode(progress)))
+    return messages
