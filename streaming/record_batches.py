@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from kafka import codec
-from kafka.errors import KafkaError
 from kafka.record import MemoryRecords
 from kafka.record.util import calc_crc32c
 
@@ -65,7 +64,7 @@ class RecordBatches:
         self._position = position
         count, damaged = scan.count_batches(self._data)
         if damaged >= 0:
-            raise Damaged(position, "a batch has an impossible length")
+            raise Damaged(position, "a batch has an impossible header")
         self._batches = np.zeros((count, scan.COLUMNS), np.int64)
         scan.find_batches(self._data, self._batches)
         if len(records) and not count:
@@ -117,13 +116,14 @@ class RecordBatches:
 
     def _old_records(self, batch: np.ndarray) -> list[Any]:
         """Messages as Kafka wrote them before version 0.11; kafka-python reads them one by one."""
-        records = MemoryRecords(bytes(self._records[batch[scan.START] : batch[scan.END]])).next_batch()
         try:
-            if not records.validate_crc():
-                raise Damaged(self._position, "the checksum of a message is wrong")
-            return list(records)
-        except (KafkaError, ValueError, OSError, ArithmeticError) as error:
+            records = MemoryRecords(bytes(self._records[batch[scan.START] : batch[scan.END]])).next_batch()
+            found = list(records) if records.validate_crc() else []
+        except Exception as error:  # of damaged bytes it may make anything
             raise Damaged(self._position, f"a message is not readable ({error})") from error
+        if not found:
+            raise Damaged(self._position, "the checksum of a message is wrong")
+        return found
 
 
 def _wanted(batch: np.ndarray, start: int, until: int) -> bool:

@@ -40,8 +40,8 @@ def _batch_end(data, position):
     if position + LENGTH_ENDS + 5 > len(data):
         return 0
     end = position + LENGTH_ENDS + _number(data, position + 8, 4)
-    least = HEADER if byte_at(data, position + 16) == 2 else LEAST_OLD
-    if end < position + least:
+    magic = byte_at(data, position + 16)
+    if magic > 2 or end < position + (HEADER if magic == 2 else LEAST_OLD):
         return NONE
     return end if end <= len(data) else 0
 
