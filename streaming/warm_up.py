@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pyarrow as pa
+from kafka.record import MemoryRecordsBuilder
 
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
@@ -18,6 +19,7 @@ from streaming.aggregates.states import PARTS
 from streaming.formats import warm_up as formats
 from streaming.kernels import KERNELS, traits_of
 from streaming.lanes import EARLIEST, Timeline
+from streaming.record_batches import Messages, RecordBatches
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
@@ -68,6 +70,15 @@ def _messages(rows: list[tuple[int, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=list(task.INPUT_COLUMNS))
 
 
+def read_batches() -> list[Messages]:
+    """Read a batch of one message, as Kafka sends it."""
+    builder = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=1_000)
+    builder.append(timestamp=0, key=None, value=b"{}")
+    builder.close()
+    return list(RecordBatches(memoryview(builder.buffer()), 0).messages(0, 1))
+
+
 if __name__ == "__main__":
+    read_batches()
     formats.warm_up()
     warm_up()

@@ -39,18 +39,15 @@ def look(bootstrap_servers: str, topic: str) -> TopicView:
             bootstrap_servers=address, bootstrap_timeout_ms=limit, request_timeout_ms=limit
         )
     except (KafkaError, OSError, ValueError) as error:
-        raise _silent(bootstrap_servers) from error
+        raise silent(bootstrap_servers) from error
     try:
         return _describe(admin, topic)
     except UnknownTopicOrPartitionError as error:
-        raise TopicGone(f"There is no topic “{topic}” on {bootstrap_servers}.") from error
+        raise gone(bootstrap_servers, topic) from error
     except BrokerResponseError as error:
-        reason = type(error).__name__.removesuffix("Error")
-        raise SourceProblem(
-            f"The Kafka cluster at {bootstrap_servers} refused “{topic}”: {reason}."
-        ) from error
+        raise refused(bootstrap_servers, topic, error) from error
     except (KafkaError, OSError) as error:
-        raise _silent(bootstrap_servers) from error
+        raise silent(bootstrap_servers) from error
     finally:
         with suppress(KafkaError, OSError):
             admin.close()
@@ -78,11 +75,20 @@ def _open_door(bootstrap_servers: str) -> str:
         with suppress(OSError, ValueError):
             socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS / 2).close()
             return address.strip()
-    raise _silent(bootstrap_servers)
+    raise silent(bootstrap_servers)
 
 
-def _silent(bootstrap_servers: str) -> SourceProblem:
+def silent(bootstrap_servers: str) -> SourceProblem:
     return SourceProblem(f"The Kafka cluster at {bootstrap_servers} does not answer.")
+
+
+def refused(bootstrap_servers: str, topic: str, error: BrokerResponseError) -> SourceProblem:
+    reason = type(error).__name__.removesuffix("Error")
+    return SourceProblem(f"The Kafka cluster at {bootstrap_servers} refused “{topic}”: {reason}.")
+
+
+def gone(bootstrap_servers: str, topic: str) -> TopicGone:
+    return TopicGone(f"There is no topic “{topic}” on {bootstrap_servers}.")
 
 
 class Watch:

@@ -3,6 +3,7 @@
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from streaming.compiled import jitable
@@ -13,9 +14,10 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 NONE = np.uint64(0)
 
 
-def _pointer(context, builder, signature, arguments):
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.gep(array.data, [arguments[1]])
+def _pointer(context, builder, signature, arguments, first=0):
+    """Where the bytes are that the argument after `first` is the position of."""
+    array = context.make_array(signature.args[first])(context, builder, arguments[first])
+    return builder.gep(array.data, [arguments[first + 1]])
 
 
 @intrinsic
@@ -108,3 +110,16 @@ def same(one, at, other, there, length):
         there += 8
         length -= 8
     return first_bytes(word_at(one, at) ^ word_at(other, there), length) == NONE
+
+
+@intrinsic
+def copy_bytes(typing_context, target, at, source, start, length):
+    """Copy `length` bytes from one array to another; nobody checks that both have them."""
+
+    def generate(context, builder, signature, arguments):
+        into = _pointer(context, builder, signature, arguments)
+        out_of = _pointer(context, builder, signature, arguments, first=2)
+        cgutils.raw_memcpy(builder, into, out_of, arguments[4], 1)
+        return context.get_dummy_value()
+
+    return types.void(target, types.int64, source, types.int64, types.int64), generate

@@ -1,0 +1,151 @@
+"""One connection to a Kafka broker that waits for each answer, and receives large ones without copying them.
+
+kafka-python makes the connection: name lookup, TLS, SASL, proxies, versions. Its event loop would then take
+bytes 4 KB at a time and copy them five times, at ten times the cost of the network itself; so the socket is
+read here, into one buffer that is kept, and answers to fetches stay as they came.
+"""
+
+import socket
+import struct
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.errors import CorrelationIdError, KafkaConnectionError, for_code
+from kafka.net.manager import KafkaConnectionManager
+from kafka.net.selector import NetworkSelector
+from kafka.protocol.consumer import FetchRequest
+
+FETCH_BYTES = 4 << 20  # more is no faster, less is slower
+FETCH_WAIT_MS = 500  # how long a broker may wait for the first message
+MOST_BYTES = 1 << 30  # of an answer; a broker that announces more is none
+
+# Brokers from Kafka 2.1 on know this version, and what it answers has no parts of variable length but one.
+_FETCH_VERSION = 10
+_FETCH_START = struct.Struct(">iihi")  # correlation, throttle, error, session
+_FETCH_PARTITION = struct.Struct(">ihqqqi")  # number, error, high watermark, last stable, log start, aborted
+_ABORTED_BYTES = 16
+_INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What a broker answered to a fetch."""
+
+    end: int  # the offset that the partition's next message gets
+    throttled_ms: int  # the broker answers no sooner than that, and may have left out what there is
+    records: memoryview  # until the next answer is received
+
+
+class Connection:
+    """To one broker; for one thread. After an error it can only be closed."""
+
+    def __init__(self, address: str, options: dict[str, Any], seconds: float) -> None:
+        """Connect within `seconds`; `options` are kafka-python's."""
+        self._loop = NetworkSelector()
+        manager = KafkaConnectionManager(
+            self._loop, **options, bootstrap_servers=address, receive_message_max_bytes=MOST_BYTES
+        )
+        broker = manager.cluster.bootstrap_brokers()[0]
+        self._made = manager.get_connection(
+            broker.node_id, timeout_ms=seconds * 1000, refresh_metadata_on_err=False
+        )
+        try:
+            self._loop.run(manager.wait_for, self._made.init_future, seconds * 1000)
+        except BaseException:
+            self.close()
+            raise
+        self._socket: socket.socket = self._made.transport._sock
+        self._parser = self._made.parser
+        self._answer = bytearray(FETCH_BYTES + (64 << 10))
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._made.close()
+        self._loop.close()
+
+    def ask(self, request: Any, seconds: float) -> Any:
+        """The answer to any request of kafka-python's."""
+        self._send(request, seconds)
+        answer = self._receive(seconds)
+        ((_, response),) = self._parser.receive_bytes(_INT32.pack(len(answer)) + answer)
+        return response
+
+    def send_fetch(self, topic: str, partition: int, epoch: int, position: int, seconds: float) -> None:
+        """Ask for messages from `position` on; `receive_fetch` comes next, when they are needed."""
+        part = FetchRequest.FetchTopic.FetchPartition(
+            partition=partition,
+            current_leader_epoch=epoch,
+            fetch_offset=position,
+            log_start_offset=-1,
+            partition_max_bytes=FETCH_BYTES,
+        )
+        request = FetchRequest(
+            version=_FETCH_VERSION,
+            max_wait_ms=FETCH_WAIT_MS,
+            min_bytes=1,
+            max_bytes=FETCH_BYTES,
+            isolation_level=0,
+            session_id=0,
+            session_epoch=-1,
+            topics=[FetchRequest.FetchTopic(topic=topic, partitions=[part])],
+            forgotten_topics_data=[],
+        )
+        self._send(request, seconds)
+
+    def receive_fetch(self, seconds: float) -> Fetched:
+        """The answer to what was sent last; raises kafka-python's error of the code that the broker gave."""
+        answer = self._receive(seconds)
+        correlation = self._parser.in_flight_requests.popleft().correlation_id
+        try:
+            return _fetched(answer, correlation)
+        except struct.error as error:
+            raise KafkaConnectionError("A broker's answer ends too early.") from error
+
+    def _send(self, request: Any, seconds: float) -> None:
+        if request.API_VERSION is None:
+            request.API_VERSION = self._made.broker_version_data.api_version(request)
+        self._parser.send_request(request)
+        self._socket.settimeout(seconds)
+        self._socket.sendall(self._parser.send_bytes())
+
+    def _receive(self, seconds: float) -> memoryview:
+        """One answer, without its length; the same buffer every time."""
+        self._socket.settimeout(seconds)
+        size = _INT32.unpack(self._fill(_INT32.size))[0]
+        if not 0 < size <= MOST_BYTES:
+            raise KafkaConnectionError(f"A broker announced an answer of {size} bytes.")
+        return self._fill(size)
+
+    def _fill(self, size: int) -> memoryview:
+        if size > len(self._answer):
+            self._answer = bytearray(size)
+        view = memoryview(self._answer)[:size]
+        filled = 0
+        while filled < size:
+            received = self._socket.recv_into(view[filled:])
+            if not received:
+                raise KafkaConnectionError("The broker closed the connection.")
+            filled += received
+        return view
+
+
+def _fetched(answer: memoryview, correlation: int) -> Fetched:
+    answered, throttled_ms, error, _ = _FETCH_START.unpack_from(answer)
+    if answered != correlation:
+        raise CorrelationIdError("A broker answered something else than what it was asked.")
+    raise_for(error)
+    position = _FETCH_START.size + _INT32.size  # one topic
+    position += _INT16.size + _INT16.unpack_from(answer, position)[0] + _INT32.size  # one partition
+    number, error, end, _, _, aborted = _FETCH_PARTITION.unpack_from(answer, position)
+    raise_for(error, number)
+    position += _FETCH_PARTITION.size + max(aborted, 0) * _ABORTED_BYTES
+    size = max(_INT32.unpack_from(answer, position)[0], 0)
+    position += _INT32.size
+    return Fetched(end, throttled_ms, answer[position : position + size])
+
+
+def raise_for(error: int, partition: int | None = None) -> None:
+    """Raise kafka-python's error of a code that a broker gave."""
+    if error:
+        raise for_code(error)(partition)

@@ -1,0 +1,211 @@
+"""Record batches as kafka-python writes and reads them, and damaged ones, against the compiled reader."""
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kafka.codec import snappy_encode
+from kafka.record import MemoryRecords, MemoryRecordsBuilder
+from kafka.record.util import calc_crc32c
+
+from streaming import record_batches
+from streaming.record_batches import Damaged, RecordBatches
+from streaming.record_scan import CHECKED_FROM, HEADER
+from streaming.warm_up import read_batches
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+FOREVER = 1 << 62
+Row = tuple[int, int, bytes | None]
+
+optional_bytes = st.none() | st.binary(max_size=300)
+timestamps = st.integers(min_value=0, max_value=1 << 45)
+headers = st.lists(st.tuples(st.text(max_size=10), st.binary(max_size=10)), max_size=3)
+records = st.lists(st.tuples(timestamps, optional_bytes, optional_bytes, headers), min_size=1, max_size=40)
+
+
+def batch(content: list[tuple[Any, ...]], offset: int = 0, compression: int = NONE, magic: int = 2) -> bytes:
+    builder = MemoryRecordsBuilder(magic, compression, batch_size=1 << 30, offset=offset)
+    for item in content:
+        builder.append(*item)
+    builder.close()
+    return bytes(builder.buffer())
+
+
+def numbered(count: int, offset: int = 0, compression: int = NONE) -> bytes:
+    return batch([(n, None, b"message %d" % n, []) for n in range(count)], offset, compression)
+
+
+def read(data: bytes, position: int = 0, start: int = 0, until: int = FOREVER) -> list[Row]:
+    rows: list[Row] = []
+    for messages in RecordBatches(memoryview(data), position).messages(start, until):
+        messages.values.validate(full=True)
+        rows += zip(messages.offsets.tolist(), messages.timestamps.tolist(), messages.values.to_pylist())
+    return rows
+
+
+def as_kafka_python_reads(data: bytes) -> list[Row]:
+    return [(record.offset, record.timestamp, record.value) for one in MemoryRecords(data) for record in one]
+
+
+def resealed(data: bytes) -> bytes:
+    """A batch that was changed, with the checksum of what it is now."""
+    checksum = calc_crc32c(memoryview(data)[CHECKED_FROM:])
+    return data[:17] + struct.pack(">I", checksum) + data[CHECKED_FROM:]
+
+
+@pytest.mark.parametrize("compression", [NONE, GZIP, SNAPPY, LZ4, ZSTD])
+@settings(max_examples=40, deadline=None)
+@given(contents=st.lists(records, min_size=1, max_size=4))
+def test_messages_are_those_that_kafka_python_reads(compression: int, contents: list[list[tuple[Any, ...]]]):
+    data, offset = b"", 7
+    for content in contents:
+        data += batch(content, offset, compression)
+        offset += len(content)
+    assert read(data) == as_kafka_python_reads(data)
+    assert RecordBatches(memoryview(data), 7).following == offset
+
+
+@settings(max_examples=40, deadline=None)
+@given(start=st.integers(0, 60), until=st.integers(0, 60))
+def test_messages_outside_the_range_are_left_out(start: int, until: int):
+    data = b"".join(numbered(10, offset) for offset in (5, 15, 30))  # nothing has the offsets from 25 to 29
+    assert read(data, 5, start, until) == [
+        row for row in as_kafka_python_reads(data) if start <= row[0] < until
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_batch_that_is_cut_off_waits_for_the_next_answer(data: st.DataObject):
+    first, second = numbered(10, 0), numbered(10, 10, LZ4)
+    length = data.draw(st.integers(len(first), len(first) + len(second) - 1))
+    batches = RecordBatches(memoryview((first + second)[:length]), 0)
+    assert batches.following == 10
+    assert read((first + second)[:length]) == as_kafka_python_reads(first)
+
+
+def test_an_answer_without_batches_has_no_messages():
+    assert RecordBatches(memoryview(b""), 5).following == 5
+    assert read(b"", 5) == []
+
+
+def test_snappy_without_the_framing_of_java():
+    plain = numbered(10)
+    compressed = snappy_encode(plain[HEADER:], xerial_compatible=False)
+    data = bytearray(plain[:HEADER] + compressed)
+    data[8:12] = struct.pack(">i", len(data) - 12)
+    data[21:23] = struct.pack(">h", SNAPPY)
+    assert read(resealed(bytes(data))) == as_kafka_python_reads(plain)
+
+
+def test_the_broker_s_time_counts_where_it_stamps_messages():
+    data = bytearray(numbered(3))
+    data[21:23] = struct.pack(">h", 8)
+    data[35:43] = struct.pack(">q", 123_456)
+    assert [timestamp for _, timestamp, _ in read(resealed(bytes(data)))] == [123_456] * 3
+
+
+def test_batches_of_transactions_own_marks_are_skipped():
+    control = bytearray(numbered(1, 10))
+    control[21:23] = struct.pack(">h", 0x30)
+    data = numbered(10) + resealed(bytes(control)) + numbered(2, 11)
+    assert [offset for offset, _, _ in read(data)] == [*range(10), 11, 12]
+
+
+def test_what_is_left_of_a_compacted_batch():
+    empty = bytearray(numbered(10))[:HEADER]  # compaction leaves the header, with the offsets there were
+    empty[8:12] = struct.pack(">i", HEADER - 12)
+    empty[57:61] = struct.pack(">i", 0)
+    assert RecordBatches(memoryview(resealed(bytes(empty))), 0).following == 10
+    assert read(resealed(bytes(empty))) == []
+
+
+@pytest.mark.parametrize("compression", [NONE, GZIP, SNAPPY])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_formats_of_old_are_read(magic: int, compression: int):
+    data = batch([(5, b"k", b"one"), (6, None, None), (7, b"", b"")], 0, compression, magic) + numbered(4, 3)
+    rows = [
+        (offset, -1 if time is None else time, value) for offset, time, value in as_kafka_python_reads(data)
+    ]
+    assert len(rows) == 7
+    assert read(data) == rows
+    assert read(data, 1, 1, 5) == rows[1:5]
+
+
+def test_many_bytes_come_in_several_parts(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(record_batches, "ENOUGH_BYTES", 2_000)
+    data = b"".join(numbered(20, offset, LZ4) for offset in range(0, 200, 20))
+    parts = list(RecordBatches(memoryview(data), 0).messages(0, FOREVER))
+    assert len(parts) > 1
+    assert all(part.values.nbytes < 10_000 for part in parts)
+    assert read(data) == as_kafka_python_reads(data)
+
+
+@pytest.mark.parametrize("compression", [NONE, LZ4])
+def test_a_wrong_checksum_is_noticed_wherever_the_damage_is(compression: int):
+    intact = numbered(5) + numbered(5, 5, compression)
+    second = len(numbered(5))
+    for position in range(second + CHECKED_FROM, len(intact)):
+        damaged = bytearray(intact)
+        damaged[position] ^= 0x40
+        with pytest.raises(Damaged) as noticed:
+            read(bytes(damaged))
+        assert "checksum" in str(noticed.value) or "offsets" in str(noticed.value)
+        assert noticed.value.offset in (0, 5)
+
+
+def read_or_refuse(data: bytes, surroundings: int) -> Any:
+    """What comes of bytes that lie between others."""
+    around = bytes([surroundings]) * 64
+    whole = memoryview(around + data + around)
+    try:
+        batches = RecordBatches(whole[64:-64], 0)
+        return [
+            (part.offsets.tolist(), part.timestamps.tolist(), part.values.to_pylist())
+            for part in batches.messages(0, FOREVER)
+        ]
+    except Damaged as damage:
+        return str(damage)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4),
+    compression=st.sampled_from([NONE, SNAPPY, LZ4, ZSTD, GZIP]),
+    seal=st.booleans(),
+)
+def test_damaged_bytes_are_refused_or_read_but_nothing_beyond_them(changes, compression: int, seal: bool):
+    """Even with a checksum that fits: what lies around the bytes must make no difference."""
+    content = [
+        (5, b"key", b"v" * 20, [("h", b"x")]),
+        (6, None, None, []),
+        (7, None, b"", []),
+        (8, b"", b"w", []),
+    ]
+    data = bytearray(batch(content, 0, compression))
+    for position, value in changes:
+        data[position % len(data)] = value
+    damaged = resealed(bytes(data)) if seal else bytes(data)
+    assert read_or_refuse(damaged, 0x00) == read_or_refuse(damaged, 0xFF) == read_or_refuse(damaged, 0x02)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_at_all(data: bytes):
+    assert read_or_refuse(data, 0x00) == read_or_refuse(data, 0xFF)
+
+
+def test_a_batch_cannot_claim_more_messages_than_it_has_bytes():
+    data = bytearray(numbered(3))
+    data[57:61] = struct.pack(">i", (1 << 31) - 1)
+    with pytest.raises(Damaged, match="as many messages"):
+        read(resealed(bytes(data)))
+
+
+def test_the_reader_is_compiled_at_set_up():
+    (messages,) = read_batches()
+    assert messages.values.to_pylist() == [b"{}"]
+    assert messages.offsets.dtype == messages.timestamps.dtype == np.int64
