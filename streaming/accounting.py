@@ -19,6 +19,7 @@ class Counts(msgspec.Struct, array_like=True):
     late: int = 0
     future: int = 0
     past: int = 0
+    removed: int = 0  # by Kafka, before they were read; not among those read
 
     def __add__(self, other: "Counts") -> "Counts":
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)

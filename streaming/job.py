@@ -34,6 +34,7 @@ from streaming.broker import answers
 from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
 from streaming.losses import LostMessages
+from streaming.progress import ProgressReader
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
@@ -205,6 +206,7 @@ class Job:
         running = self._sources.pop(key, None)
         if running is not None:
             running.watch.stop()
+            self._let_go(running)
             self._in_thread(key, lambda: self._remove(key, running.query))
 
     def _remove(self, key: str, query: StreamingQuery | None) -> None:
@@ -229,7 +231,7 @@ class Job:
         elif not wanted:
             self._end_query(running)  # its last query was deleted; its state stays, for the next one
         else:
-            self._check(running, running.query)
+            self._check(running)
 
     def _conclude(self, running: Running, action: "Future[StreamingQuery | None]") -> None:
         running.action = None
@@ -246,8 +248,6 @@ class Job:
             running.turn("failing", running.watch.problem)
         elif running.watch.view is not None and time.monotonic() >= running.retry_at:
             stream = running.stream = _of_topic(running.source, running.watch.view.id)
-            count = self._checkpoints / stream.stream / "millrace-lost.json"
-            running.lost = LostMessages(count, stream.topic)
             running.batch = None
             running.action = self._in_thread(stream.id, lambda: self._start(running, stream))
 
@@ -268,7 +268,11 @@ class Job:
             checkpoint=str(checkpoint),
             plans_offset=running.plan_offset + 1,
         )
-        return engine.start(self._spark, launch)
+        query = engine.start(self._spark, launch)
+        running.lost = LostMessages(
+            stream.topic, ProgressReader(self._bootstrap_servers, self._topics.progress(stream.stream))
+        )
+        return query
 
     def _progress_is_lost(self, stream: SourceSpec, checkpoint: Path) -> bool:
         """Whether batches were committed whose progress is not there: their state is of no use without it."""
@@ -276,7 +280,7 @@ class Job:
         committed = any((checkpoint / "commits").glob("[0-9]*"))
         return committed and not any(look(self._bootstrap_servers, topic).end.values())
 
-    def _check(self, running: Running, query: StreamingQuery) -> None:
+    def _check(self, running: Running) -> None:
         """A query that runs: is its topic still there, still the same, and what got lost?"""
         watch = running.watch
         running.note_batch()
@@ -289,7 +293,7 @@ class Job:
             return
         if running.batch is not None:
             running.failures = 0
-            self._count_lost(running, query)
+            self._count_lost(running)
             running.turn("running", running.lost.sentence if running.lost else None)
 
     def _check_problem(self, running: Running, watch: Watch, problem: str) -> None:
@@ -300,16 +304,13 @@ class Job:
         if watch.topic_is_gone or silence > STOPPED_AFTER:
             self._end_query(running)  # it would hold cores while it waits
 
-    def _count_lost(self, running: Running, query: StreamingQuery) -> None:
-        lost, watch = running.lost, running.watch
-        if lost is None or watch.view is None:
-            return
-        lost.take(query, watch.looks)
-        if newly := lost.judge(watch.view, watch.looks):
+    def _count_lost(self, running: Running) -> None:
+        if running.lost is not None and (newly := running.lost.look()):
             log.error("Source %s: %d messages were removed before they were read.", running.source.id, newly)
 
     def _note_failure(self, running: Running, query: StreamingQuery) -> None:
         running.query = None
+        self._let_go(running)
         self._back_off(running, self._in_words(engine.failure(query) or "The query ended."))
 
     def _back_off(self, running: Running, error: str) -> None:
@@ -326,7 +327,13 @@ class Job:
 
     def _end_query(self, running: Running) -> None:
         query, running.query = running.query, None
+        self._let_go(running)
         running.action = self._in_thread(running.source.id, lambda: _stop(query))
+
+    def _let_go(self, running: Running) -> None:
+        if running.lost is not None:
+            running.lost.close()
+            running.lost = None
 
     # --- what all sources share -----------------------------------------------------------------------
 

@@ -257,3 +257,14 @@ class LogReader:
 def _address(broker: Any) -> str:
     host = f"[{broker.host}]" if ":" in broker.host else broker.host
     return f"{host}:{broker.port}"
+
+
+_readers: dict[tuple[str, str], LogReader] = {}
+
+
+def reader(bootstrap_servers: str, topic: str) -> LogReader:
+    """This process's reader of a topic."""
+    key = (bootstrap_servers, topic)
+    if key not in _readers:
+        _readers[key] = LogReader(*key)
+    return _readers[key]

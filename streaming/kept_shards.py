@@ -49,6 +49,8 @@ class KeptShards:
         outcome = kept.shard.apply(decoded, batch)
         kept.log.append(_change(kept.shard, outcome, groups_before))
         outcome.meter["clock"] = int(time.time() * 1000)
+        outcome.meter["state_bytes"] = kept.log.live_bytes
+        outcome.meter["written_bytes"] = kept.log.written_bytes
         outcome.meter["shard_seconds"] = time.perf_counter() - began
         messages = _messages(setup, kept.shard, outcome)
         self._kept[setup.checkpoint, number] = kept

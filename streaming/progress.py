@@ -68,9 +68,9 @@ class ProgressReader:
         """Whether nothing was ever written: a first batch without a single row has no progress."""
         return not self._records and self._consumer.end_offsets([self._partition])[self._partition] == 0
 
-    def newest(self) -> Progress | None:
-        """The newest record there is, without waiting."""
-        for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):
+    def newest(self, timeout_ms: int = 100) -> Progress | None:
+        """The newest record there is by now."""
+        for record in self._consumer.poll(timeout_ms=timeout_ms).get(self._partition, []):
             progress = msgspec.msgpack.decode(record.value, type=Progress)
             self._records[progress.batch] = progress
         return self._records[max(self._records)] if self._records else None

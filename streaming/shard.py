@@ -45,8 +45,6 @@ class ShardMeta(msgspec.Struct, array_like=True):
     # By query and window end, how often late events have changed what was told; of windows not yet final.
     revisions: dict[str, dict[int, int]] = {}
     totals: Counts = msgspec.field(default_factory=Counts)  # of the whole source, since the stream's start
-    # Names the run of the batch that left this state: another run of it may number new groups otherwise.
-    attempt: str = ""
 
 
 class GroupIndex:

@@ -10,6 +10,7 @@ TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
 FieldType = Literal["text", "integer", "number", "boolean"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
 FUTURE_BOUND_MS = 300_000
+LAYOUT = 2  # of the state that the engine keeps of a stream: another layout cannot be read
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class SourceSpec:
     @property
     def stream(self) -> str:
         """Names the source's state: another topic or another reading of it is another stream."""
-        fingerprint = sha256(msgspec.json.encode(self.to_json(), order="sorted")).hexdigest()[:12]
+        identity = {**self.to_json(), "layout": LAYOUT}
+        fingerprint = sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:12]
         return f"{self.id}-{fingerprint}"
 
     @property

@@ -1,7 +1,8 @@
-"""Spark wiring: the one module that knows sessions, streaming queries and Spark's state store.
+"""Spark wiring: sessions and streaming queries.
 
-One streaming query per source: its topic, the plans topic and a heartbeat are unioned, reduced to reports
-per (task, shard), and each shard's state lives under one key of `transformWithState`.
+One streaming query per source: map tasks read the topic and make one report per shard
+(`streaming/input_stream.py`, `streaming/task.py`), Spark brings the reports of a shard together, the shard's
+keeper makes messages of them (`streaming/keepers.py`, `streaming/shard.py`), and Spark writes those to Kafka.
 """
 
 import itertools
@@ -11,26 +12,22 @@ import re
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pandas as pd
 import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from streaming import results, shuffle, task
+from streaming import keepers
+from streaming.input_stream import FORMAT, InputSetup, InputStream, batch_id
 from streaming.java import QUICK_START
-from streaming.lanes import EARLIEST, LATEST, Timeline
-from streaming.progress import Progress
-from streaming.shard import Outcome, Shard, ShardMeta
+from streaming.kept_shards import ShardSetup
+from streaming.lanes import EARLIEST, Timeline
+from streaming.shard import ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
 from streaming.topics import MESSAGE_BYTES, Topics
@@ -40,8 +37,8 @@ from streaming.watermark import Watermark
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
 MAX_PER_BATCH = 500_000
-# In a streaming query this is the batch's own time, kept with its offsets and the same when it is replayed.
-BATCH_TIME = "unix_millis(current_timestamp())"
+MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
+MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())
 TASK_TRIES = 4  # what clusters do by default: a killed Python worker costs a task, not the query
 
 
@@ -107,13 +104,8 @@ def session(
         "spark.python.daemon.module": "streaming.worker_daemon",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-        "spark.sql.streaming.stateStore.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        # Every attempt writes state files of its own and the commit names the ones that count: what an
-        # attempt that was given up still writes, in this process or a lost one, is never read.
-        "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        # Shards are found by their partition: none may be put together or cut up.
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.streaming.stopTimeout": "15s",
         "spark.sql.streaming.minBatchesToRetain": "20",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
@@ -211,53 +203,13 @@ def last_batch(query: StreamingQuery | None) -> int | None:
     return int(progress["batchId"]) if progress else None
 
 
-@dataclass(frozen=True)
-class BatchRead:
-    """What a finished batch was to read of a source's topic, and how many messages came."""
-
-    batch: int
-    start: dict[int, int]
-    end: dict[int, int]
-    messages: int
-
-
-def batches_read(query: StreamingQuery, topic: str, after: int) -> list[BatchRead]:
-    """The batches that finished since `after`, oldest first; Spark remembers the last hundred."""
-    newest = last_batch(query)
-    if newest is None or newest <= after:
-        return []
-    reports: list[Any] = [query.lastProgress] if newest == after + 1 else query.recentProgress
-    return [
-        _batch_read(int(report["batchId"]), source, topic)
-        for report in reports
-        for source in report["sources"]
-        if int(report["batchId"]) > after and f"[{topic}]" in source["description"]
-    ]
-
-
-def _batch_read(batch: int, source: Any, topic: str) -> BatchRead:
-    start, end = (_offsets(source[name], topic) for name in ("startOffset", "endOffset"))
-    return BatchRead(batch, start, end, int(source["numInputRows"]))
-
-
-def _offsets(text: str | None, topic: str) -> dict[int, int]:
-    offsets = (json.loads(text) if text else None) or {}  # a stream that has just begun has “null”
-    return {int(partition): int(offset) for partition, offset in offsets.get(topic, {}).items()}
-
-
 def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
     """Start a source's streaming query from its checkpoint, or from the past that is still in Kafka."""
     # Sources share the cores evenly, whatever each has to do.
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", launch.source.id)
-    shards = _shard_labels(spark.sparkContext.defaultParallelism, launch.checkpoint)
-    offsets, awaited, whole = _starting_offsets(launch)
-    setup = TaskSetup(
-        launch.source,
-        launch.timeline,
-        launch.bootstrap_servers,
-        launch.topics.progress(launch.source.stream),
-        len(shards),
-    )
+    spark.dataSource.register(InputStream)
+    labels = _shard_labels(spark.sparkContext.defaultParallelism, launch.checkpoint)
+    starts, awaited, whole = _starting_offsets(launch)
     first = ShardMeta(
         batch=-1,
         timeline=launch.timeline,
@@ -266,19 +218,17 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
         ),
         whole_from=EARLIEST if whole else EARLIEST + 1,
     )
+    shards = ShardSetup(launch.source, launch.topics, launch.checkpoint, msgspec.msgpack.encode(first))
     reports = (
-        _input(spark, launch, offsets)
-        .coalesce(spark.sparkContext.defaultParallelism)
-        .mapInArrow(_map_function(setup, shards), "shard int, report binary")
+        spark.readStream.format(FORMAT)
+        .option("setup", _input_setup(launch, starts, labels, spark.sparkContext.defaultParallelism).option())
+        .load()
     )
-    output = reports.groupBy("shard").transformWithStateInPandas(
-        statefulProcessor=ShardProcessor(launch, first, shards),
-        outputStructType="topic string, key binary, value binary",
-        outputMode="append",
-        timeMode="None",
+    messages = reports.repartition(len(labels), "shard").mapInArrow(
+        _shard_function(shards, labels), "topic string, key binary, value binary"
     )
     return (
-        output.writeStream.format("kafka")
+        messages.writeStream.format("kafka")
         .queryName(launch.source.id)
         .option("kafka.bootstrap.servers", launch.bootstrap_servers)
         .option("kafka.linger.ms", "5")
@@ -290,6 +240,29 @@ def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
         .outputMode("append")
         .trigger(processingTime="0 seconds")
         .start()
+    )
+
+
+def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], tasks: int) -> InputSetup:
+    setup = TaskSetup(
+        launch.source,
+        launch.timeline,
+        launch.bootstrap_servers,
+        launch.topics.progress(launch.source.stream),
+        len(labels),
+    )
+    return InputSetup(
+        launch.source.bootstrap_servers,
+        launch.source.topic,
+        launch.bootstrap_servers,
+        launch.topics.plans,
+        launch.source.id,
+        {str(number): start for number, start in starts.items()},
+        launch.plans_offset,
+        launch.max_per_batch,
+        tasks,
+        msgspec.msgpack.encode(setup),
+        labels,
     )
 
 
@@ -337,173 +310,26 @@ def partition_of(label: int, count: int) -> int:
     return signed % count
 
 
-def _starting_offsets(launch: Launch) -> tuple[str, list[int], bool]:
-    """Offsets to start from as Spark wants them, the partitions that hold messages, and whether it is all."""
+def _starting_offsets(launch: Launch) -> tuple[dict[int, int], list[int], bool]:
+    """Where a new stream begins, the partitions that hold messages, and whether that is all there is."""
     view = look(launch.source.bootstrap_servers, launch.source.topic)
     share = launch.start_back // len(view.first)
     starts = {number: max(first, view.end[number] - share) for number, first in view.first.items()}
-    offsets = {launch.source.topic: {str(number): start for number, start in starts.items()}}
     awaited = [number for number, start in starts.items() if view.end[number] > start]
-    return json.dumps(offsets), awaited, starts == view.first
+    return starts, awaited, starts == view.first
 
 
-def _input(spark: SparkSession, launch: Launch, offsets: str) -> DataFrame:
-    events = (
-        _kafka(spark, launch.source.bootstrap_servers, launch.source.topic)
-        .option("startingOffsets", offsets)
-        .option("maxOffsetsPerTrigger", launch.max_per_batch)
-        .load()
-        .select(
-            F.lit(task.EVENT).alias("kind"),
-            "partition",
-            "offset",
-            F.expr("unix_millis(timestamp)").alias("timestamp"),
-            "value",
-        )
-    )
-    plans = (
-        _kafka(spark, launch.bootstrap_servers, launch.topics.plans)
-        .option("startingOffsets", json.dumps({launch.topics.plans: {"0": launch.plans_offset}}))
-        .load()
-        .filter(F.col("key").cast("string") == launch.source.id)
-        .filter(F.col("value").isNotNull())
-        .select(
-            F.lit(task.PLAN).alias("kind"),
-            "partition",
-            "offset",
-            F.expr("unix_millis(timestamp)").alias("timestamp"),
-            "value",
-        )
-    )
-    heartbeat = (
-        spark.readStream.format("rate")
-        .option("rowsPerSecond", 1)
-        .option("numPartitions", 1)
-        .load()
-        .select(
-            F.lit(task.HEARTBEAT).alias("kind"),
-            F.lit(-1).alias("partition"),
-            F.col("value").alias("offset"),
-            F.expr("unix_millis(timestamp)").alias("timestamp"),
-            F.lit(None).cast("binary").alias("value"),
-        )
-    )
-    return events.unionByName(plans).unionByName(heartbeat).select("*", F.expr(BATCH_TIME).alias("now"))
+def _shard_function(setup: ShardSetup, labels: list[int]) -> Any:
+    def run_shard(reports: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tables = list(reports)
+        if not tables:
+            return
+        table = pa.Table.from_batches(tables)
+        number = labels.index(table.column("shard")[0].as_py())
+        messages = keepers.run_shard(setup, number, batch_id(), table.column("report").to_pylist())
+        for low in range(0, len(messages), MESSAGES_AT_ONCE):
+            columns = zip(*messages[low : low + MESSAGES_AT_ONCE], strict=True)
+            arrays = [pa.array(column, kind) for column, kind in zip(columns, MESSAGE_TYPES, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, names=["topic", "key", "value"])
 
-
-def _kafka(spark: SparkSession, bootstrap_servers: str, topic: str) -> Any:
-    return (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", bootstrap_servers)
-        .option("subscribe", topic)
-        .option("failOnDataLoss", "false")  # the job counts what is lost, and goes on
-        # A task that waits for a dead broker holds a core that other sources need.
-        .option("kafkaConsumer.pollTimeoutMs", "10000")
-        .option("kafka.request.timeout.ms", "10000")
-        .option("kafka.default.api.timeout.ms", "15000")
-        .option("kafka.max.poll.records", "20000")
-        .option("kafka.fetch.max.wait.ms", "5")
-        .option("kafka.max.partition.fetch.bytes", str(4 << 20))
-    )
-
-
-def _map_function(setup: TaskSetup, labels: list[int]) -> Any:
-    def map_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reports = task.run(setup, _batch_id(), batches)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(labels, pa.int32()), pa.array(reports, pa.binary())], names=["shard", "report"]
-        )
-
-    return map_task
-
-
-def _batch_id() -> int:
-    """The micro-batch that the current task belongs to; a replayed batch has the same."""
-    context = TaskContext.get()
-    batch = context.getLocalProperty("streaming.sql.batchId") if context else None
-    if batch is None:
-        raise RuntimeError("This task does not belong to a streaming query.")
-    return int(batch)
-
-
-# Shards that this worker process has in memory, by checkpoint and shard: derived state, rebuilt when stale.
-_cache: dict[tuple[str, int], Shard] = {}
-
-
-class ShardProcessor(StatefulProcessor):
-    """Keeps a shard in Spark's state store: slices, groups and one small record, all as bytes."""
-
-    def __init__(self, launch: Launch, first: ShardMeta, labels: list[int]) -> None:
-        self._launch = launch
-        self._first = msgspec.msgpack.encode(first)
-        self._labels = labels
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._meta = handle.getValueState("meta", "data binary")
-        self._slices = handle.getMapState("slices", "lane string, start long", "data binary")
-        self._groups = handle.getMapState("groups", "group_by string, first long", "keys binary")
-
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timers: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
-        began = time.perf_counter()
-        reports = [shuffle.decode(bytes(report)) for frame in rows for report in frame["report"]]
-        number = self._labels.index(key[0])
-        shard = self._load(number)
-        groups_before = {group_by: len(index.keys) for group_by, index in shard.groups.items()}
-        outcome = shard.apply(reports, _batch_id())
-        shard.meta.attempt = uuid.uuid4().hex
-        self._store(shard, outcome, groups_before)
-        outcome.meter["clock"] = int(time.time() * 1000)
-        outcome.meter["shard_seconds"] = time.perf_counter() - began
-        yield self._messages(shard, outcome)
-        _cache[self._launch.checkpoint, number] = shard
-
-    def close(self) -> None:
-        pass
-
-    def _load(self, number: int) -> Shard:
-        """The shard as of the last committed batch: from memory if this worker has it, else from the store.
-
-        It is taken out of the cache while it is worked on, so that a failed task leaves nothing half done.
-        """
-        stored = self._meta.get()
-        meta = msgspec.msgpack.decode(bytes(stored[0]) if stored else self._first, type=ShardMeta)
-        cached = _cache.pop((self._launch.checkpoint, number), None)
-        if cached is not None and cached.meta.attempt == meta.attempt:
-            return cached
-        shard = Shard(number, self._launch.source, meta)
-        for (group_by, _), (keys,) in sorted(self._groups.iterator()):
-            index = shard.group_index(tuple(json.loads(group_by)))
-            index.numbers([tuple(group) for group in msgspec.msgpack.decode(bytes(keys))])
-        shard.restore((lane, int(start), bytes(data)) for (lane, start), (data,) in self._slices.iterator())
-        return shard
-
-    def _store(self, shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> None:
-        for lane, start in outcome.touched:
-            self._slices.updateValue((lane, start), (shard.lanes[lane].slice_bytes(start),))
-        for lane, start in outcome.evicted:
-            self._slices.removeKey((lane, start))
-        for group_by, index in shard.groups.items():
-            first = groups_before.get(group_by, 0)
-            if len(index.keys) > first:
-                keys = msgspec.msgpack.encode(index.keys[first:])
-                self._groups.updateValue((json.dumps(group_by), first), (keys,))
-        self._meta.update((msgspec.msgpack.encode(shard.meta),))
-
-    def _messages(self, shard: Shard, outcome: Outcome) -> pd.DataFrame:
-        topics, source = self._launch.topics, self._launch.source.id.encode()
-        messages = [(topics.results, block.key, results.encode(block)) for block in outcome.blocks]
-        messages.append((topics.meters, source, msgspec.json.encode(outcome.meter)))
-        for letter in outcome.dead_letters:
-            messages.append((topics.dead_letters, source, msgspec.json.encode(letter)))
-        if shard.number == 0:
-            progress = Progress(
-                shard.meta.batch,
-                shard.meta.timeline,
-                {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
-                shard.meta.watermark.value,
-                ended=shard.meta.watermark.value == LATEST,
-                totals=shard.meta.totals,
-            )
-            topic = topics.progress(self._launch.source.stream)
-            messages.append((topic, source, msgspec.msgpack.encode(progress)))
-        return pd.DataFrame(messages, columns=["topic", "key", "value"])
+    return run_shard

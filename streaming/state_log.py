@@ -64,6 +64,8 @@ class StateLog:
         self._file = -1
         self._size = 0
         self._newest_note = b""
+        self.live_bytes = 0  # what there would be to read back
+        self.written_bytes = 0  # for the last batch
         self._live: dict[Key, tuple[str, int]] = {}  # segment and size of every value
 
     @classmethod
@@ -84,8 +86,10 @@ class StateLog:
         """Write down what a batch changed. After an error the log must be opened anew."""
         if self._size > SEGMENT_BYTES:
             self._rotate(change.batch - 1)
+        before = self._size
         self._write(msgspec.msgpack.encode(change))
         self._keep_account(self._name, change)
+        self.written_bytes = self._size - before
 
     def close(self) -> None:
         if self._file >= 0:
@@ -125,9 +129,10 @@ class StateLog:
     def _keep_account(self, name: str, change: Change) -> None:
         self._newest_note = change.note
         for key, value in change.values:
+            self.live_bytes += len(value) - self._live.get(key, ("", 0))[1]
             self._live[key] = (name, len(value))
         for key in change.removed:
-            self._live.pop(key, None)
+            self.live_bytes -= self._live.pop(key, ("", 0))[1]
 
     # --- writing --------------------------------------------------------------------------------------
 
@@ -168,10 +173,9 @@ class StateLog:
             raise StateLost(f"{self._directory} has another owner by now.")
         self.close()
         self._chain.append((self._name, self._size))
-        live = sum(size for _, size in self._live.values())
         total = sum(size for _, size in self._chain)
         forward: dict[Key, bytes] = {}
-        while total > 2 * live + 2 * SEGMENT_BYTES:
+        while total > 2 * self.live_bytes + 2 * SEGMENT_BYTES:
             name, size = self._chain.pop(0)
             forward |= self._live_in(name, size)
             total -= size

@@ -1,26 +1,30 @@
 """A map task: Kafka messages in, one report per shard out. Runs in Spark's Python workers."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import accounting, expressions, partials, progress, shuffle
+from streaming import accounting, expressions, kafka_log, partials, progress, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import FORMATS, FormatOptions
+from streaming.input_stream import TaskInput
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
+from streaming.progress import Progress
 from streaming.shuffle import PartitionReport, TaskReport
 from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
 
-# The streams that are unioned into one query (column `kind`).
-EVENT, HEARTBEAT, PLAN = 0, 1, 2
+EVENT, HEARTBEAT, PLAN = 0, 1, 2  # column `kind`
 # `now` is the batch's time: Spark keeps it with the batch's offsets, so a replay has the same.
 INPUT_COLUMNS = ("kind", "partition", "offset", "timestamp", "value", "now")
 
@@ -51,15 +55,52 @@ class _Gathered:
     plan: bytes | None = None
 
 
-def run(setup: TaskSetup, batch: int, batches: Iterable[pa.RecordBatch]) -> list[bytes]:
-    """What map task of `batch` has to say: one encoded report per shard."""
-    if batch == 0:
-        return work(setup, setup.initial, {}, batches)
-    reader = progress.reader(setup.bootstrap_servers, setup.progress_topic)
-    if batch == 1 and reader.is_empty():
-        return work(setup, setup.initial, {}, batches)
-    before = reader.after(batch - 1)
-    return work(setup, before.timeline, before.greatest, batches, before.watermark)
+def run(encoded: bytes, batch: int, given: TaskInput) -> list[bytes]:
+    """What a map task of `batch` has to say: one encoded report per shard."""
+    setup = msgspec.msgpack.decode(encoded, type=TaskSetup)
+    before = _progress_before(setup, batch)
+    removed: dict[int, int] = {}
+    return work(
+        setup, before.timeline, before.greatest, _messages(setup, given, removed), before.watermark, removed
+    )
+
+
+def _progress_before(setup: TaskSetup, batch: int) -> Progress:
+    first = Progress(-1, setup.initial, {}, EARLIEST)
+    return progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1) if batch else first
+
+
+def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> Iterator[pa.RecordBatch]:
+    """What there is to read, and in `removed` by partition how many messages Kafka has removed unread."""
+    if given.clock is not None:
+        yield _input_batch(HEARTBEAT, -1, [0], [given.clock], pa.array([None], pa.binary()), given.now)
+    if given.plan is not None:
+        yield _input_batch(PLAN, 0, [0], [given.now], pa.array([given.plan], pa.binary()), given.now)
+    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    for each in given.ranges:
+        gaps, place = [], each.start
+        for found in reader.read(each.partition, each.start, each.until):
+            if found.offsets[0] > place:
+                gaps.append((place, int(found.offsets[0])))
+            place = int(found.offsets[-1]) + 1
+            yield _input_batch(
+                EVENT, each.partition, found.offsets, found.timestamps, found.values, given.now
+            )
+        if place < each.until:
+            gaps.append((place, each.until))
+        if gaps:  # of a log that was compacted, of transactions, or of messages that are no more
+            oldest = reader.beginnings().get(each.partition, 0)
+            removed[each.partition] = sum(max(0, min(high, oldest) - low) for low, high in gaps)
+
+
+def _input_batch(
+    kind: int, partition: int, offsets: Any, timestamps: Any, values: pa.Array, now: int
+) -> pa.RecordBatch:
+    count = len(values)
+    columns = (np.full(count, kind, np.int32), np.full(count, partition, np.int32))
+    arrays = [*map(pa.array, columns), pa.array(offsets, pa.int64()), pa.array(timestamps, pa.int64())]
+    arrays += [values, pa.array(np.full(count, now, np.int64))]
+    return pa.RecordBatch.from_arrays(arrays, names=list(INPUT_COLUMNS))
 
 
 def work(
@@ -68,10 +109,12 @@ def work(
     greatest: dict[int, int],
     batches: Iterable[pa.RecordBatch],
     watermark: int = EARLIEST,
+    removed: Mapping[int, int] = MappingProxyType({}),
 ) -> list[bytes]:
     """Read all of a task's messages.
 
-    `greatest` is each partition's greatest event time before them, `watermark` that of the batch before.
+    `greatest` is each partition's greatest event time before them, `watermark` that of the batch before;
+    `removed` tells afterwards how many messages Kafka had removed before they were read.
     """
     began = time.perf_counter()
     types = needed_fields(setup.source, timeline)
@@ -81,6 +124,8 @@ def work(
         waited += seconds
         for run_ in _runs(part):
             _take(run_, setup.source, types, gathered)
+    for partition, count in removed.items():
+        _report_of(partition, gathered).counts.removed += count
     folded = []
     if gathered.tables:
         table = pa.concat_tables(gathered.tables)

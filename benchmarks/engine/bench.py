@@ -16,7 +16,7 @@ from kafka.admin import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from benchmarks.engine.kafka import APPEND_TIME
+from benchmarks.engine.kafka import APPEND_TIME, read
 from optimizer import Statistics, optimize
 from optimizer.plan import Plan
 from optimizer.queries import Query, QuerySpec, WindowSpec
@@ -48,7 +48,7 @@ class Batch:
     first: int  # number of its first event: the offsets at its start, over all partitions
     events: int
     seconds: float
-    state: Mapping[str, Any]  # what Spark says of its state store
+    number: int
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,10 @@ class Bench:
             start_back=1 << 40,
         )
         return Millrace(engine.start(self.spark, launch), source, topics, checkpoint)
+
+    def meters(self, started: Millrace) -> list[dict[str, Any]]:
+        """What the shards said of each batch."""
+        return [json.loads(message.value()) for message in read(self.bootstrap_servers, started.topics.meters)]
 
 
 @contextmanager
@@ -215,19 +219,19 @@ def rate(done: Sequence[Batch], first: int) -> float | None:
 
 def _batch(item: Any, topic: str) -> Batch:
     sources = json.loads(json.dumps(item["sources"], default=str))
-    mine = [source for source in sources if f"[{topic}]" in source["description"]]
     # A query that reads the topic several times reads the same offsets in each of its branches.
-    first = min((_offsets(source["startOffset"], topic) for source in mine), default=0)
-    last = max((_offsets(source["endOffset"], topic) for source in mine), default=0)
-    operators = json.loads(json.dumps(item["stateOperators"], default=str))
-    state = operators[0] if operators else {}
-    return Batch(first, last - first, item["durationMs"]["triggerExecution"] / 1000, state)
+    first = min(_offsets(source["startOffset"], topic) for source in sources)
+    last = max(_offsets(source["endOffset"], topic) for source in sources)
+    seconds = item["durationMs"]["triggerExecution"] / 1000
+    return Batch(first, last - first, seconds, item["batchId"])
 
 
 def _offsets(value: Any, topic: str) -> int:
-    """The sum over partitions, from an offset as Spark writes it; nothing before the first batch."""
+    """The sum over partitions of an offset as Spark or Millrace writes it; nothing before the first batch."""
     known = json.loads(value) if isinstance(value, str) and value != "None" else value
-    return sum(known[topic].values()) if isinstance(known, dict) and topic in known else 0
+    if not isinstance(known, dict):
+        return 0
+    return sum(known.get(topic, known.get("events", {})).values())
 
 
 @dataclass(frozen=True)

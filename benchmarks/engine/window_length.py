@@ -14,7 +14,6 @@ from optimizer.durations import format_duration
 TOPIC = "events"
 PER_BATCH = 200_000
 HOUR = 3_600
-WRITTEN = "rocksdbTotalBytesWritten"
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,9 @@ def run(quick: bool, progress: Progress) -> Section:
         fill(stage.bootstrap_servers, TOPIC, setting.stream)
         for number in range(setting.rounds):
             for length in ranges:
-                done = _measured(stage, setting, length)
+                done, bytes_written = _measured(stage, setting, length)
                 seconds[length].append(median(batch.seconds for batch in done))
-                written[length].append(median(float(batch.state["customMetrics"][WRITTEN]) for batch in done))
+                written[length].append(median(bytes_written))
                 progress(
                     f"round {number + 1} of {setting.rounds}: {_name(length)}: {seconds[length][-1]:.2f} s "
                     f"and {written[length][-1]:,.0f} bytes a batch"
@@ -53,12 +52,17 @@ def run(quick: bool, progress: Progress) -> Section:
     return _section(setting, seconds, written)
 
 
-def _measured(stage: Bench, setting: Setting, length: int) -> list[Batch]:
-    """The batches in which the longest window, too, would be full."""
+def _measured(stage: Bench, setting: Setting, length: int) -> tuple[list[Batch], list[int]]:
+    """The batches in which the longest window, too, would be full, and the bytes of state each wrote."""
     plan = planned(family([length], "1m"))
     started = stage.millrace(stage.source(TOPIC), plan, PER_BATCH)
     done = batches(started.query, TOPIC, setting.stream.events)
-    return [batch for batch in done if batch.first >= setting.stream.phases[0].events]
+    done = [batch for batch in done if batch.first >= setting.stream.phases[0].events]
+    written = {batch.number: 0 for batch in done}
+    for meter in stage.meters(started):
+        if meter["batch"] in written:
+            written[meter["batch"]] += meter["written_bytes"]
+    return done, list(written.values())
 
 
 def _name(seconds: int) -> str:
