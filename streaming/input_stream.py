@@ -10,7 +10,7 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -26,6 +26,7 @@ FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
 TICK_MS = 1_000  # a stream that stands still gives a sign of life this often
 NAP_SECONDS = 0.01  # between two looks for messages
+PLANS_EVERY = 0.2  # seconds between two looks for plans, which are rare
 FEW = 5_000  # messages for which a second task is not worth its start
 
 
@@ -93,9 +94,11 @@ class InputReader(DataSourceStreamReader):
     def __init__(self, setup: InputSetup) -> None:
         self._setup = setup
         self._readers: dict[tuple[str, str], LogReader] = {}
+        self._plans_seen = 0
+        self._plans_due = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_setup": self._setup, "_readers": {}}  # connections stay where they were made
+        return self.__dict__ | {"_readers": {}}  # connections stay where they were made
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         return {"events": self._setup.first, "plans": self._setup.plans_offset, "clock": 0}
@@ -104,7 +107,7 @@ class InputReader(DataSourceStreamReader):
         """The end of the next batch: as soon as there is anything to read, or the clock is to tick."""
         while True:
             events = limited(start["events"], self._events().ends(), self._setup.max_per_batch)
-            plans = max(start["plans"], self._plans().ends()[0])
+            plans = max(start["plans"], self._plans_end())
             now = int(time.time() * 1000)
             is_news = events != start["events"] or plans != start["plans"]
             if is_news or not 0 <= now - start["clock"] < TICK_MS:
@@ -126,8 +129,7 @@ class InputReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from streaming import task  # with all that is compiled, which planning does without
 
-        assert isinstance(partition, TaskInput)
-        reports = task.run(self._setup.task, batch_id(), partition)
+        reports = task.run(self._setup.task, batch_id(), cast(TaskInput, partition))
         yield pa.RecordBatch.from_arrays(
             [pa.array(self._setup.labels, pa.int32()), pa.array(reports, pa.binary())],
             names=["shard", "report"],
@@ -140,8 +142,11 @@ class InputReader(DataSourceStreamReader):
     def _events(self) -> LogReader:
         return self._reader(self._setup.bootstrap_servers, self._setup.topic)
 
-    def _plans(self) -> LogReader:
-        return self._reader(self._setup.own_servers, self._setup.plans_topic)
+    def _plans_end(self) -> int:
+        if time.monotonic() >= self._plans_due:
+            self._plans_due = time.monotonic() + PLANS_EVERY
+            self._plans_seen = self._reader(self._setup.own_servers, self._setup.plans_topic).ends()[0]
+        return self._plans_seen
 
     def _reader(self, bootstrap_servers: str, topic: str) -> LogReader:
         key = (bootstrap_servers, topic)

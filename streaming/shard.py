@@ -74,6 +74,14 @@ class GroupIndex:
 
 
 @dataclass
+class Taken:
+    """What a batch brought to a lane of a shard; partials are what was shuffled."""
+
+    events: int = 0
+    partials: int = 0
+
+
+@dataclass
 class Outcome:
     """What a batch changed and what it has to say."""
 
@@ -114,7 +122,7 @@ class Shard:
         before, seen = self.meta.watermark.value, self.meta.watermark.greatest
         self._verify(reports)
         self._observe(reports)
-        partials = self._merge(reports, outcome)
+        taken = self._merge(reports, outcome)
         ended = self._adopt(reports)
         now = LATEST if ended else self.meta.watermark.advance()
         kernel_began = time.perf_counter()
@@ -128,7 +136,7 @@ class Shard:
         self._evict(now, outcome)
         self.meta.batch = batch
         self.meta.watermark.value = now
-        outcome.meter = self._meter(reports, outcome, partials, steps) | {
+        outcome.meter = self._meter(reports, outcome, taken, steps) | {
             "kernel_seconds": kernel_seconds,
             "shard_seconds": time.perf_counter() - began,
         }
@@ -162,9 +170,9 @@ class Shard:
                     watermark.observe(partition, seen.greatest, seen.furthest)
                 self.meta.totals += seen.counts
 
-    def _merge(self, reports: list[TaskReport], outcome: Outcome) -> dict[str, int]:
+    def _merge(self, reports: list[TaskReport], outcome: Outcome) -> dict[str, Taken]:
         """Gather all partials; how many there were of each lane."""
-        counts: dict[str, int] = {}
+        counts: dict[str, Taken] = {}
         for report in reports:
             for packed in report.partials:
                 slices = self.lanes[packed.lane]
@@ -172,7 +180,9 @@ class Shard:
                 groups = self._group_index(slices)
                 numbers = groups.numbers(partials.keys)
                 starts = slices.merge(partials, numbers, len(groups.keys))
-                counts[partials.lane] = counts.get(partials.lane, 0) + len(partials.start)
+                taken = counts.setdefault(partials.lane, Taken())
+                taken.partials += len(partials.start)
+                taken.events += int(partials.events.sum())
                 outcome.touched.update((partials.lane, start) for start in starts)
             outcome.dead_letters += report.dead_letters
             for lane, (count, reason) in report.failures.items():
@@ -382,17 +392,22 @@ class Shard:
         self,
         reports: list[TaskReport],
         outcome: Outcome,
-        partials: dict[str, int],
+        taken: dict[str, Taken],
         steps: dict[str, int],
     ) -> dict[str, object]:
         counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
         by_query = {member.query: member.segments[-1].lane for member in self.meta.timeline.members}
         produced: dict[str, int] = {}
+        queries: dict[str, int] = {}
+        nothing = Taken()
         for block in outcome.blocks:
             produced[by_query[block.query]] = produced.get(by_query[block.query], 0) + len(block.groups)
+            queries[block.query] = queries.get(block.query, 0) + len(block.groups)
         trees: dict[str, dict[str, Any]] = {
             slices.lane.tree: {
-                "partials": partials.get(lane, 0),
+                "events": taken.get(lane, nothing).events,
+                "partials": taken.get(lane, nothing).partials,
+                "state_bytes": slices.state_bytes,
                 "kernel_steps": max(0, slices.steps - steps.get(lane, 0)),
                 "seconds": slices.seconds,
                 "groups": len(self._group_index(slices).keys),
@@ -421,11 +436,12 @@ class Shard:
             "past": counts.past,
             "totals": msgspec.structs.asdict(self.meta.totals),
             "map_seconds": sum(report.seconds for report in reports),
-            "partials": sum(partials.values()),
+            "partials": sum(lane.partials for lane in taken.values()),
             "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
             "results": sum(produced.values()),
             "groups": sum(len(index.keys) for index in self.groups.values()),
             "trees": trees,
+            "queries": queries,
         }
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:

@@ -216,6 +216,12 @@ class LaneSlices:
     def steps(self) -> int:
         return sum(kernels.steps for kernels in self._kernels) + self._ladders.steps
 
+    @property
+    def state_bytes(self) -> int:
+        """What the slices take; of texts and lists only their places are counted."""
+        of_one = sum(ring.rows.itemsize * len(ring.rows) for ring in self.closed.rings)
+        return of_one * self.closed.rings[0].groups * (len(self.closed.starts) + len(self.open))
+
     def redefine(self, lane: Lane) -> None:
         """The lane under a newer plan; another kernel is built from the slices at hand."""
         changed = lane.kernel != self.lane.kernel

@@ -176,9 +176,11 @@ class Installation:
         return msgspec.json.decode(path.read_bytes())[0] if path.exists() else None
 
     def python_workers(self) -> list[int]:
-        """The processes in which tasks run, last the one that forks them."""
-        daemons = [pid for pid in children(self.jvm) if "streaming.worker_daemon" in _command(pid)]
-        return [worker for daemon in daemons for worker in children(daemon)] + daemons
+        """The processes in which batches are planned, tasks run and shards are kept; last what forks them."""
+        commands = {pid: _command(pid) for pid in children(self.jvm)}
+        planners = [pid for pid, command in commands.items() if "python_streaming_source_runner" in command]
+        daemons = [pid for pid, command in commands.items() if "streaming.worker_daemon" in command]
+        return planners + [worker for daemon in daemons for worker in children(daemon)] + daemons
 
     # --- plans ----------------------------------------------------------------------------------------
 

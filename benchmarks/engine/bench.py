@@ -126,7 +126,8 @@ class Bench:
 
     def meters(self, started: Millrace) -> list[dict[str, Any]]:
         """What the shards said of each batch."""
-        return [json.loads(message.value()) for message in read(self.bootstrap_servers, started.topics.meters)]
+        messages = read(self.bootstrap_servers, started.topics.meters)
+        return [json.loads(message.value()) for message in messages]
 
 
 @contextmanager
