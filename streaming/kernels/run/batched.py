@@ -49,11 +49,13 @@ class Batched:
         A due is (after which slice, low, how many lows, query, answer), in order of slices and of lows. The
         array is used again by the next call.
         """
-        self._fit(dues)
+        held = np.zeros(len(self.spans), np.int64)
+        most, room = _survey(dues, held)
+        self._fit(held.tolist(), most)
         count = self.ring.next - self._next
-        answers = self._room_for(int((dues[:, 4] + dues[:, 2]).max()) if len(dues) else 0)
+        answers = self._room_for(room)
         dues = dues.copy()
-        dues[:, 1] = np.maximum(dues[:, 1], self._first)  # slices before the first hold nothing
+        _clip(dues, self._first)
         if hasattr(self._kernel, "forget"):
             self._kernel.forget(self.ring.intact)
         if self._kernel.traits.apart and len(self.spans) > 1:
@@ -89,20 +91,14 @@ class Batched:
         self._drive(self._first, self._next - self._first, NONE_DUE, self._room_for(0))
         self._play(self._room_for(0))
 
-    def _fit(self, dues: np.ndarray) -> None:
+    def _fit(self, held: list[int], most: int) -> None:
         """Grow where a window holds more slices than its query was made for, or where groups have come."""
-        before = list(self.spans)
-        held = dues[:, 0] - dues[:, 1] + 1
-        if len(dues) and held.max() > min(self.spans):
-            spans = np.zeros(len(self.spans), np.int64)
-            np.maximum.at(spans, dues[:, 3], held)
+        room = most * int(self._kernel.effort())
+        if any(span > known for span, known in zip(held, self.spans, strict=True)):
             self.spans = [
                 max(span, 2 * known) if span > known else known
-                for span, known in zip(spans.tolist(), self.spans, strict=True)
+                for span, known in zip(held, self.spans, strict=True)
             ]
-        most = int(dues[:, 2].max()) if len(dues) else 1
-        room = most * int(self._kernel.effort())
-        if self.spans != before:
             self.rebuild()
         if room > len(self._tape.entries):
             self._tape = new_tape(2 * room)
@@ -139,6 +135,25 @@ class Batched:
         if too_few or self._answers.shape[2] != groups:
             self._answers = np.empty((columns, answers, groups), self.ring.algebra.dtype)
         return self._answers[:, :answers]  # contiguous, as rows must be
+
+
+@compiled
+def _survey(dues, held):
+    """By query, how many slices its windows hold at most; then the most lows of a due, and rows of answers."""
+    most, room = 1, 0
+    for due in range(len(dues)):
+        query, lows = dues[due, 3], dues[due, 2]
+        held[query] = max(held[query], dues[due, 0] - dues[due, 1] + 1)
+        most = max(most, lows)
+        room = max(room, dues[due, 4] + lows)
+    return most, room
+
+
+@compiled
+def _clip(dues, first):
+    """Slices before the first hold nothing."""
+    for due in range(len(dues)):
+        dues[due, 1] = max(dues[due, 1], first)
 
 
 @compiled
