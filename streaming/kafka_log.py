@@ -17,6 +17,7 @@ from kafka.errors import (
     KafkaError,
     LeaderNotAvailableError,
     OffsetOutOfRangeError,
+    RequestTimedOutError,
     UnknownTopicOrPartitionError,
 )
 from kafka.protocol.consumer import ListOffsetsRequest
@@ -24,7 +25,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from streaming.kafka_connection import Connection, raise_for
 from streaming.record_batches import Damaged, Messages, RecordBatches
-from streaming.watch import ANSWER_SECONDS, SourceProblem, gone, refused, silent
+from streaming.watch import SourceProblem, gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
@@ -42,18 +43,13 @@ class _Leader:
 
 
 class _Patience:
-    """The time that is left for attempts."""
+    """Whether it is worth another attempt."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
         self._deadline = time.monotonic() + PATIENCE_SECONDS
-
-    @property
-    def left(self) -> float:
-        """Seconds; never none, which would mean not to wait at all."""
-        return max(self._deadline - time.monotonic(), 0.001)
 
     @property
     def is_over(self) -> bool:
@@ -78,11 +74,11 @@ class LogReader:
 
     def ends(self) -> dict[int, int]:
         """Per partition, the offset that the next message gets."""
-        return self._persist(lambda patience: self._offsets(OffsetSpec.LATEST, patience))
+        return self._persist(lambda: self._offsets(OffsetSpec.LATEST))
 
     def beginnings(self) -> dict[int, int]:
         """Per partition, the oldest offset that is kept."""
-        return self._persist(lambda patience: self._offsets(OffsetSpec.EARLIEST, patience))
+        return self._persist(lambda: self._offsets(OffsetSpec.EARLIEST))
 
     def read(self, partition: int, start: int, until: int) -> Iterator[Messages]:
         """Messages with start ≤ offset < until, in log order.
@@ -114,38 +110,30 @@ class LogReader:
         self, partition: int, position: int, until: int, patience: _Patience
     ) -> Generator[RecordBatches, None, None]:
         """What the leader sends; while one answer is worked on, the next is on its way."""
-        leader = self._leader(partition, patience)
-        with self._connection(leader.address, patience) as connection:
-
-            def ask() -> None:
-                connection.send_fetch(self._topic, partition, leader.epoch, position, patience.left)
-
-            ask()
-            empty = 0
+        leader = self._leader(partition)
+        empty = 0
+        with self._connection(leader.address) as connection:
+            connection.send_fetch(self._topic, partition, leader.epoch, position)
             while position < until:
-                fetched = connection.receive_fetch(patience.left)
+                fetched = connection.receive_fetch()
                 batches = RecordBatches(fetched.records, position)
-                if batches.following > position:
-                    empty, position = 0, batches.following
-                    if position < until:
-                        ask()
+                is_empty = batches.following == position
+                empty = empty + 1 if is_empty and not fetched.is_throttled else 0
+                if empty and (patience.is_over or (empty == EMPTY_ANSWERS and fetched.end >= until)):
+                    return
+                position = batches.following
+                if position < until:
+                    connection.send_fetch(self._topic, partition, leader.epoch, position)
+                if not is_empty:
                     yield batches
+                if not empty:
                     patience.renew()
-                    continue
-                if fetched.throttled_ms:  # such an answer may leave out what there is
-                    time.sleep(fetched.throttled_ms / 1000)
-                    patience.renew()
-                else:
-                    empty += 1
-                    if patience.is_over or (empty == EMPTY_ANSWERS and fetched.end >= until):
-                        return
-                ask()
 
-    def _offsets(self, spec: OffsetSpec, patience: _Patience) -> dict[int, int]:
-        self._look_if_due(patience)
+    def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
+        self._look_if_due()
         led: dict[str, list[int]] = defaultdict(list)
         for partition in self._leaders:
-            led[self._leader(partition, patience).address].append(partition)
+            led[self._leader(partition).address].append(partition)
         offsets = {}
         for address, partitions in led.items():
             parts = [
@@ -157,16 +145,16 @@ class LogReader:
                 topics=[ListOffsetsRequest.ListOffsetsTopic(name=self._topic, partitions=parts)],
                 min_version=1,
             )
-            with self._connection(address, patience) as connection:
-                answer = connection.ask(request, patience.left)
+            with self._connection(address) as connection:
+                answer = connection.ask(request)
             for part in answer.topics[0].partitions:
                 raise_for(part.error_code, part.partition_index)
                 offsets[part.partition_index] = part.offset
         return offsets
 
-    def _leader(self, partition: int, patience: _Patience) -> _Leader:
+    def _leader(self, partition: int) -> _Leader:
         if partition not in self._leaders:
-            self._look(patience)
+            self._look()
         if partition not in self._leaders:
             raise UnknownTopicOrPartitionError(partition)
         leader = self._leaders[partition]
@@ -174,11 +162,11 @@ class LogReader:
             raise LeaderNotAvailableError(partition)
         return leader
 
-    def _look_if_due(self, patience: _Patience) -> None:
+    def _look_if_due(self) -> None:
         if time.monotonic() > self._looked + LOOK_EVERY:
-            self._look(patience)
+            self._look()
 
-    def _look(self, patience: _Patience) -> None:
+    def _look(self) -> None:
         """Ask any broker which partitions there are, and who leads them."""
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(name=self._topic)],
@@ -186,7 +174,7 @@ class LogReader:
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,
         )
-        answer = self._ask_any(request, patience)
+        answer = self._ask_any(request)
         brokers = {broker.node_id: _address(broker) for broker in answer.brokers}
         (topic,) = answer.topics
         self._leaders = {
@@ -198,37 +186,35 @@ class LogReader:
         raise_for(topic.error_code)
         self._looked = time.monotonic()
 
-    def _ask_any(self, request: Any, patience: _Patience) -> Any:
+    def _ask_any(self, request: Any) -> Any:
         known = [address for address, connections in self._idle.items() if connections]
         configured = [address.strip() for address in self._bootstrap_servers.split(",")]
         for address in (*known, *configured):
             try:
-                with self._connection(address, patience) as connection:
-                    return connection.ask(request, min(patience.left, ANSWER_SECONDS))
+                with self._connection(address) as connection:
+                    return connection.ask(request)
             except (KafkaError, OSError) as error:
                 failure = error
         raise failure
 
     @contextmanager
-    def _connection(self, address: str, patience: _Patience) -> Iterator[Connection]:
+    def _connection(self, address: str) -> Iterator[Connection]:
         """One that is not in use; it is kept if nothing goes wrong."""
-        if self._idle[address]:
-            connection = self._idle[address].pop()
-        else:
-            connection = Connection(address, self._options, min(patience.left, ANSWER_SECONDS))
+        idle = self._idle[address]
+        connection = idle.pop() if idle else Connection(address, self._options)
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
-        self._idle[address].append(connection)
+        idle.append(connection)
 
-    def _persist(self, act: Callable[[_Patience], _T]) -> _T:
+    def _persist(self, act: Callable[[], _T]) -> _T:
         """Try until it succeeds or patience is over."""
         patience = _Patience()
         while True:
             try:
-                return act(patience)
+                return act()
             except (KafkaError, OSError) as error:
                 self._recover(error, patience)
 
@@ -249,7 +235,8 @@ class LogReader:
                     f"“{self._topic}” on {self._bootstrap_servers} has no partition {error.args[0]}."
                 )
             return gone(self._bootstrap_servers, self._topic)
-        if isinstance(error, BrokerResponseError):
+        timed_out = isinstance(error, RequestTimedOutError)  # kafka-python's word for its own timeouts
+        if isinstance(error, BrokerResponseError) and not timed_out:
             return refused(self._bootstrap_servers, self._topic, error)
         return silent(self._bootstrap_servers)
 
