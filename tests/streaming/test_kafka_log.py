@@ -316,10 +316,10 @@ def test_a_partition_that_does_not_exist(make_log, monkeypatch):
 def test_a_broker_that_throttles_leaves_nothing_out(make_log):
     log = make_log()
     log.write(20_000, size=500)
-    limit(log.broker, client="slow", bytes_a_second=2_000_000)
+    limit(log.broker, client="slow", bytes_a_second=1_500_000)
     log.reader = LogReader(log.broker, log.topic, client_id="slow")
     began = time.monotonic()
-    for _ in range(3):
+    for _ in range(2):
         assert len(log.read()) == 20_000
     assert time.monotonic() - began > 1, "Nothing was throttled."
 

@@ -87,6 +87,20 @@ def test_a_batch_that_is_cut_off_waits_for_the_next_answer(data: st.DataObject):
     assert read((first + second)[:length]) == as_kafka_python_reads(first)
 
 
+def test_batches_of_one_answer_may_be_compressed_differently():
+    kinds = [NONE, LZ4, LZ4, NONE, GZIP, ZSTD, NONE, NONE, SNAPPY]
+    data = b"".join(numbered(10, 10 * place, kind) for place, kind in enumerate(kinds))
+    assert read(data) == as_kafka_python_reads(data)
+    assert read(data, 0, 15, 47) == as_kafka_python_reads(data)[15:47]
+
+
+def test_compression_that_nobody_knows():
+    data = bytearray(numbered(3))
+    data[21:23] = struct.pack(">h", 7)
+    with pytest.raises(Damaged, match="nobody knows how it was compressed"):
+        read(resealed(bytes(data)))
+
+
 def test_an_answer_without_batches_has_no_messages():
     assert RecordBatches(memoryview(b""), 5).following == 5
     assert read(b"", 5) == []
