@@ -1,10 +1,14 @@
 """Topics of a real broker, read by `LogReader` and by confluent-kafka: both must find the same messages."""
 
+import os
 import random
+import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka import TopicPartition as Place
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings as django_settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +26,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 from kafka.protocol.admin import AlterClientQuotasRequest
 
-from streaming import kafka_log
+from streaming import kafka_connection, kafka_log
 from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
@@ -316,7 +323,7 @@ def test_a_partition_that_does_not_exist(make_log, monkeypatch):
 def test_a_broker_that_throttles_leaves_nothing_out(make_log):
     log = make_log()
     log.write(20_000, size=500)
-    limit(log.broker, client="slow", bytes_a_second=1_500_000)
+    limit(log.broker, client="slow", bytes_a_second=3_000_000)
     log.reader = LogReader(log.broker, log.topic, client_id="slow")
     began = time.monotonic()
     for _ in range(2):
@@ -340,11 +347,110 @@ def limit(broker: str, client: str, bytes_a_second: int) -> None:
     connection.close()
 
 
-@pytest.fixture
-def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    jars = jars_dir(django_settings.VAR_DIR) / "broker"
-    with Broker(tmp_path / "broker", free_port(), jars, find_java().path) as running:
+class GuardedBroker(Broker):
+    """A broker with a second door, for those who have its certificate and a password."""
+
+    NAME, PASSWORD = "reader", "open sesame"
+
+    def __init__(self, data_dir: Path) -> None:
+        jars = jars_dir(django_settings.VAR_DIR) / "broker"
+        super().__init__(data_dir, free_port(), jars, find_java().path)
+        self.guarded_port = free_port()
+        self.certificate = data_dir / "certificate.pem"
+
+    def _write_configuration(self) -> None:
+        super()._write_configuration()
+        key, certificate = self_signed()
+        self.certificate.write_text(certificate)
+        login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+        changed = {
+            "listeners": f",SASL_SSL://127.0.0.1:{self.guarded_port}",
+            "advertised.listeners": f",SASL_SSL://127.0.0.1:{self.guarded_port}",
+            "listener.security.protocol.map": ",SASL_SSL:SASL_SSL",
+        }
+        lines = self._properties.read_text().splitlines()
+        lines = [line + changed.get(line.partition("=")[0], "") for line in lines]
+        lines += [
+            "ssl.keystore.type=PEM",
+            f"ssl.keystore.key={escaped(key)}",
+            f"ssl.keystore.certificate.chain={escaped(certificate)}",
+            "sasl.enabled.mechanisms=PLAIN",
+            f'listener.name.sasl_ssl.plain.sasl.jaas.config={login} user_{self.NAME}="{self.PASSWORD}";',
+        ]
+        self._properties.write_text("\n".join(lines))
+
+    def reader(self, topic: str, password: str) -> LogReader:
+        return LogReader(
+            f"127.0.0.1:{self.guarded_port}",
+            topic,
+            security_protocol="SASL_SSL",
+            ssl_cafile=str(self.certificate),
+            sasl_mechanism="PLAIN",
+            sasl_plain_username=self.NAME,
+            sasl_plain_password=password,
+        )
+
+
+def escaped(text: str) -> str:
+    return text.replace("\n", "\\n")
+
+
+def self_signed() -> tuple[str, str]:
+    """A key and its certificate, as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return private.decode(), certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.fixture(scope="module")
+def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedBroker]:
+    with GuardedBroker(tmp_path_factory.mktemp("own") / "broker") as running:
         yield running
+
+
+def test_a_guarded_broker_is_read_with_a_certificate_and_a_password(own_broker: GuardedBroker):
+    log = Log(own_broker.bootstrap_servers)
+    log.write(40_000, size=500)
+    reader = own_broker.reader(log.topic, own_broker.PASSWORD)
+    assert reader.ends() == {0: 40_000}
+    assert rows(reader.read(0, 0, 40_000)) == log.as_confluent_reads()
+    reader.close()
+
+
+def test_a_wrong_password_is_refused_at_once(own_broker: GuardedBroker):
+    reader = own_broker.reader("any", "open barley")
+    began = time.monotonic()
+    with pytest.raises(SourceProblem, match="refused “any”: SaslAuthenticationFailed"):
+        reader.ends()
+    assert time.monotonic() - began < kafka_log.PATIENCE_SECONDS / 2
+
+
+def test_a_broker_that_hangs_is_not_waited_for_forever(own_broker: Broker, monkeypatch):
+    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_connection, "ANSWER_SECONDS", 1.0)
+    log = Log(own_broker.bootstrap_servers)
+    log.write(10)
+    assert len(log.read()) == 10
+    os.kill(own_broker.pid, signal.SIGSTOP)
+    try:
+        for attempt in (log.reader.ends, lambda: log.read(0, 10)):
+            with pytest.raises(SourceProblem, match=f"The Kafka cluster at {log.broker} does not answer."):
+                attempt()
+    finally:
+        os.kill(own_broker.pid, signal.SIGCONT)
+    assert len(log.read()) == 10
+    log.reader.close()
 
 
 def test_a_broker_that_comes_back_is_read_on_from(own_broker: Broker, monkeypatch):
