@@ -76,20 +76,20 @@ class Connection:
         ((_, response),) = self._parser.receive_bytes(_INT32.pack(len(answer)) + answer)
         return response
 
-    def send_fetch(self, topic: str, partition: int, epoch: int, position: int) -> None:
-        """Ask for messages from `position` on; `receive_fetch` comes next, when they are needed."""
+    def send_fetch(self, topic: str, partition: int, epoch: int, position: int, size: int) -> None:
+        """Ask for about `size` bytes from an offset on; `receive_fetch` comes next, when they are needed."""
         part = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=epoch,
             fetch_offset=position,
             log_start_offset=-1,
-            partition_max_bytes=FETCH_BYTES,
+            partition_max_bytes=size,
         )
         request = FetchRequest(
             version=_FETCH_VERSION,
             max_wait_ms=FETCH_WAIT_MS,
             min_bytes=1,
-            max_bytes=FETCH_BYTES,
+            max_bytes=size,
             isolation_level=0,
             session_id=0,
             session_epoch=-1,

@@ -23,13 +23,14 @@ from kafka.errors import (
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from streaming.kafka_connection import Connection, raise_for
+from streaming.kafka_connection import FETCH_BYTES, Connection, raise_for
 from streaming.record_batches import Damaged, Messages, RecordBatches
 from streaming.watch import SourceProblem, gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
 LOOK_EVERY = 3.0  # seconds after which new partitions are noticed
+SPARE_BYTES = 64 << 10  # asked for on top of what messages should take
 EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its end
 
 _T = TypeVar("_T")
@@ -66,6 +67,7 @@ class LogReader:
         self._idle: dict[str, list[Connection]] = defaultdict(list)  # by address
         self._leaders: dict[int, _Leader | None] = {}  # by partition; None while there is none
         self._looked = float("-inf")  # when the leaders were asked for
+        self._message_bytes = float(FETCH_BYTES)  # as Kafka stores messages, by the last answer
 
     def close(self) -> None:
         for connections in self._idle.values():
@@ -111,23 +113,36 @@ class LogReader:
     ) -> Generator[RecordBatches, None, None]:
         """What the leader sends; while one answer is worked on, the next is on its way."""
         leader = self._leader(partition)
-        empty = 0
         with self._connection(leader.address) as connection:
-            connection.send_fetch(self._topic, partition, leader.epoch, position)
+
+            def ask() -> None:
+                size = self._fetch_bytes(until - position)
+                connection.send_fetch(self._topic, partition, leader.epoch, position, size)
+
+            ask()
+            empty = 0
             while position < until:
                 fetched = connection.receive_fetch()
                 batches = RecordBatches(fetched.records, position)
-                is_empty = batches.following == position
-                empty = empty + 1 if is_empty and not fetched.is_throttled else 0
-                if empty and (patience.is_over or (empty == EMPTY_ANSWERS and fetched.end >= until)):
-                    return
-                position = batches.following
+                if batches.following == position:
+                    if fetched.is_throttled:
+                        patience.renew()
+                    else:
+                        empty += 1
+                    if patience.is_over or (empty == EMPTY_ANSWERS and fetched.end >= until):
+                        return
+                    ask()
+                    continue
+                self._message_bytes = len(fetched.records) / (batches.following - position)
+                empty, position = 0, batches.following
                 if position < until:
-                    connection.send_fetch(self._topic, partition, leader.epoch, position)
-                if not is_empty:
-                    yield batches
-                if not empty:
-                    patience.renew()
+                    ask()
+                yield batches
+                patience.renew()
+
+    def _fetch_bytes(self, messages: int) -> int:
+        """What to ask for, to get that many and not much that nobody wants; brokers send a batch at least."""
+        return min(FETCH_BYTES, int(messages * self._message_bytes * 1.2) + SPARE_BYTES)
 
     def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
         self._look_if_due()

@@ -18,7 +18,8 @@ from streaming import record_scan as scan
 ENOUGH_BYTES = 32 << 20
 MOST_BYTES = (1 << 31) - 1
 
-_zstd = zstandard.ZstdDecompressor()  # kafka-python makes one for every batch, and takes ten times as long
+# Comes with kafka-python, which makes a new one for every batch and takes ten times as long.
+_zstd = zstandard.ZstdDecompressor()
 
 # By the number that Kafka has for each.
 _CODECS: dict[int, Callable[[memoryview], bytes]] = {

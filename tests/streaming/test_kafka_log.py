@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from itertools import pairwise
@@ -304,6 +305,17 @@ def test_partitions_that_are_added_are_noticed(make_log):
     assert log.reader.ends() == {0: 0, 1: 0, 2: 5}
 
 
+@pytest.mark.parametrize("stale", [{"epoch": 99}, {"address": f"127.0.0.1:{free_port()}"}])
+def test_who_leads_is_asked_anew_when_what_was_known_is_wrong(make_log, stale: dict[str, Any]):
+    log = make_log()
+    log.write(10)
+    until = log.reader.ends()[0]
+    log.reader._leaders[0] = replace(log.reader._leaders[0], **stale)
+    assert len(log.read(0, until)) == 10
+    log.reader._leaders[0] = replace(log.reader._leaders[0], **stale)
+    assert log.reader.ends() == {0: 10}
+
+
 def test_a_topic_that_does_not_exist(broker: str, monkeypatch):
     monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
     reader = LogReader(broker, "nowhere")
@@ -323,7 +335,7 @@ def test_a_partition_that_does_not_exist(make_log, monkeypatch):
 def test_a_broker_that_throttles_leaves_nothing_out(make_log):
     log = make_log()
     log.write(20_000, size=500)
-    limit(log.broker, client="slow", bytes_a_second=3_000_000)
+    limit(log.broker, client="slow", bytes_a_second=1_500_000)
     log.reader = LogReader(log.broker, log.topic, client_id="slow")
     began = time.monotonic()
     for _ in range(2):
