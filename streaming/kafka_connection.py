@@ -7,6 +7,7 @@ read here, into one buffer that is kept, and answers to fetches stay as they cam
 
 import socket
 import struct
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,13 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer import FetchRequest
 
+from streaming.watch import ANSWER_SECONDS
+
 FETCH_BYTES = 4 << 20  # more is no faster, less is slower
 FETCH_WAIT_MS = 500  # how long a broker may wait for the first message
 MOST_BYTES = 1 << 30  # of an answer; a broker that announces more is none
+
+UNKNOWN = -1
 
 # Brokers from Kafka 2.1 on know this version, and what it answers has no parts of variable length but one.
 _FETCH_VERSION = 10
@@ -32,86 +37,91 @@ _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 class Fetched:
     """What a broker answered to a fetch."""
 
-    end: int  # the offset that the partition's next message gets
-    throttled_ms: int  # the broker answers no sooner than that, and may have left out what there is
+    end: int  # the offset that the partition's next message gets, or UNKNOWN
+    is_throttled: bool  # the broker may have left out what there is
     records: memoryview  # until the next answer is received
 
 
 class Connection:
     """To one broker; for one thread. After an error it can only be closed."""
 
-    def __init__(self, address: str, options: dict[str, Any], seconds: float) -> None:
-        """Connect within `seconds`; `options` are kafka-python's."""
+    def __init__(self, address: str, options: dict[str, Any]) -> None:
+        """Connect; `options` are kafka-python's."""
         self._loop = NetworkSelector()
         manager = KafkaConnectionManager(
             self._loop, **options, bootstrap_servers=address, receive_message_max_bytes=MOST_BYTES
         )
         broker = manager.cluster.bootstrap_brokers()[0]
-        self._made = manager.get_connection(
-            broker.node_id, timeout_ms=seconds * 1000, refresh_metadata_on_err=False
-        )
+        limit = ANSWER_SECONDS * 1000
+        self._made = manager.get_connection(broker.node_id, timeout_ms=limit, refresh_metadata_on_err=False)
         try:
-            self._loop.run(manager.wait_for, self._made.init_future, seconds * 1000)
+            self._loop.run(manager.wait_for, self._made.init_future, limit)
         except BaseException:
             self.close()
             raise
         self._socket: socket.socket = self._made.transport._sock
         self._parser = self._made.parser
         self._answer = bytearray(FETCH_BYTES + (64 << 10))
+        self._silent_until = 0.0  # a broker that throttles does not look at the connection for a while
 
     def close(self) -> None:
         with suppress(OSError):
             self._made.close()
         self._loop.close()
 
-    def ask(self, request: Any, seconds: float) -> Any:
+    def ask(self, request: Any) -> Any:
         """The answer to any request of kafka-python's."""
-        self._send(request, seconds)
-        answer = self._receive(seconds)
+        self._send(request)
+        answer = self._receive()
         ((_, response),) = self._parser.receive_bytes(_INT32.pack(len(answer)) + answer)
         return response
 
-    def send_fetch(self, topic: str, partition: int, epoch: int, position: int, seconds: float) -> None:
-        """Ask for messages from `position` on; `receive_fetch` comes next, when they are needed."""
+    def send_fetch(self, topic: str, partition: int, epoch: int, position: int, size: int) -> None:
+        """Ask for about `size` bytes from an offset on; `receive_fetch` comes next, when they are needed."""
         part = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=epoch,
             fetch_offset=position,
             log_start_offset=-1,
-            partition_max_bytes=FETCH_BYTES,
+            partition_max_bytes=size,
         )
         request = FetchRequest(
             version=_FETCH_VERSION,
             max_wait_ms=FETCH_WAIT_MS,
             min_bytes=1,
-            max_bytes=FETCH_BYTES,
+            max_bytes=size,
             isolation_level=0,
             session_id=0,
             session_epoch=-1,
             topics=[FetchRequest.FetchTopic(topic=topic, partitions=[part])],
             forgotten_topics_data=[],
         )
-        self._send(request, seconds)
+        self._send(request)
 
-    def receive_fetch(self, seconds: float) -> Fetched:
+    def receive_fetch(self) -> Fetched:
         """The answer to what was sent last; raises kafka-python's error of the code that the broker gave."""
-        answer = self._receive(seconds)
-        correlation = self._parser.in_flight_requests.popleft().correlation_id
+        answer = self._receive()
         try:
-            return _fetched(answer, correlation)
-        except struct.error as error:
-            raise KafkaConnectionError("A broker's answer ends too early.") from error
+            correlation, throttled_ms, error, _ = _FETCH_START.unpack_from(answer)
+            if correlation != self._parser.in_flight_requests.popleft().correlation_id:
+                raise CorrelationIdError("A broker answered something else than what it was asked.")
+            self._silent_until = time.monotonic() + throttled_ms / 1000
+            raise_for(error)
+            end, records = _partition(answer, _FETCH_START.size)
+        except struct.error as cut:
+            raise KafkaConnectionError("A broker's answer ends too early.") from cut
+        return Fetched(end, throttled_ms > 0, records)
 
-    def _send(self, request: Any, seconds: float) -> None:
+    def _send(self, request: Any) -> None:
         if request.API_VERSION is None:
             request.API_VERSION = self._made.broker_version_data.api_version(request)
         self._parser.send_request(request)
-        self._socket.settimeout(seconds)
+        self._socket.settimeout(ANSWER_SECONDS)
         self._socket.sendall(self._parser.send_bytes())
 
-    def _receive(self, seconds: float) -> memoryview:
+    def _receive(self) -> memoryview:
         """One answer, without its length; the same buffer every time."""
-        self._socket.settimeout(seconds)
+        self._socket.settimeout(ANSWER_SECONDS + max(self._silent_until - time.monotonic(), 0))
         size = _INT32.unpack(self._fill(_INT32.size))[0]
         if not 0 < size <= MOST_BYTES:
             raise KafkaConnectionError(f"A broker announced an answer of {size} bytes.")
@@ -130,19 +140,18 @@ class Connection:
         return view
 
 
-def _fetched(answer: memoryview, correlation: int) -> Fetched:
-    answered, throttled_ms, error, _ = _FETCH_START.unpack_from(answer)
-    if answered != correlation:
-        raise CorrelationIdError("A broker answered something else than what it was asked.")
-    raise_for(error)
-    position = _FETCH_START.size + _INT32.size  # one topic
+def _partition(answer: memoryview, position: int) -> tuple[int, memoryview]:
+    """The end of the log and the records of the one partition that was asked for."""
+    if not _INT32.unpack_from(answer, position)[0]:  # no topic at all: so answers a broker that throttles
+        return UNKNOWN, answer[:0]
+    position += _INT32.size
     position += _INT16.size + _INT16.unpack_from(answer, position)[0] + _INT32.size  # one partition
     number, error, end, _, _, aborted = _FETCH_PARTITION.unpack_from(answer, position)
     raise_for(error, number)
     position += _FETCH_PARTITION.size + max(aborted, 0) * _ABORTED_BYTES
     size = max(_INT32.unpack_from(answer, position)[0], 0)
     position += _INT32.size
-    return Fetched(end, throttled_ms, answer[position : position + size])
+    return end, answer[position : position + size]
 
 
 def raise_for(error: int, partition: int | None = None) -> None:

@@ -17,18 +17,20 @@ from kafka.errors import (
     KafkaError,
     LeaderNotAvailableError,
     OffsetOutOfRangeError,
+    RequestTimedOutError,
     UnknownTopicOrPartitionError,
 )
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from streaming.kafka_connection import Connection, raise_for
+from streaming.kafka_connection import FETCH_BYTES, Connection, raise_for
 from streaming.record_batches import Damaged, Messages, RecordBatches
-from streaming.watch import ANSWER_SECONDS, SourceProblem, gone, refused, silent
+from streaming.watch import SourceProblem, gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
 LOOK_EVERY = 3.0  # seconds after which new partitions are noticed
+SPARE_BYTES = 64 << 10  # asked for on top of what messages should take
 EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its end
 
 _T = TypeVar("_T")
@@ -42,18 +44,13 @@ class _Leader:
 
 
 class _Patience:
-    """The time that is left for attempts."""
+    """Whether it is worth another attempt."""
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
         self._deadline = time.monotonic() + PATIENCE_SECONDS
-
-    @property
-    def left(self) -> float:
-        """Seconds; never none, which would mean not to wait at all."""
-        return max(self._deadline - time.monotonic(), 0.001)
 
     @property
     def is_over(self) -> bool:
@@ -70,6 +67,7 @@ class LogReader:
         self._idle: dict[str, list[Connection]] = defaultdict(list)  # by address
         self._leaders: dict[int, _Leader | None] = {}  # by partition; None while there is none
         self._looked = float("-inf")  # when the leaders were asked for
+        self._message_bytes = float(FETCH_BYTES)  # as Kafka stores messages, by the last answer
 
     def close(self) -> None:
         for connections in self._idle.values():
@@ -78,11 +76,11 @@ class LogReader:
 
     def ends(self) -> dict[int, int]:
         """Per partition, the offset that the next message gets."""
-        return self._persist(lambda patience: self._offsets(OffsetSpec.LATEST, patience))
+        return self._persist(lambda: self._offsets(OffsetSpec.LATEST))
 
     def beginnings(self) -> dict[int, int]:
         """Per partition, the oldest offset that is kept."""
-        return self._persist(lambda patience: self._offsets(OffsetSpec.EARLIEST, patience))
+        return self._persist(lambda: self._offsets(OffsetSpec.EARLIEST))
 
     def read(self, partition: int, start: int, until: int) -> Iterator[Messages]:
         """Messages with start ≤ offset < until, in log order.
@@ -114,38 +112,43 @@ class LogReader:
         self, partition: int, position: int, until: int, patience: _Patience
     ) -> Generator[RecordBatches, None, None]:
         """What the leader sends; while one answer is worked on, the next is on its way."""
-        leader = self._leader(partition, patience)
-        with self._connection(leader.address, patience) as connection:
+        leader = self._leader(partition)
+        with self._connection(leader.address) as connection:
 
             def ask() -> None:
-                connection.send_fetch(self._topic, partition, leader.epoch, position, patience.left)
+                size = self._fetch_bytes(until - position)
+                connection.send_fetch(self._topic, partition, leader.epoch, position, size)
 
             ask()
             empty = 0
             while position < until:
-                fetched = connection.receive_fetch(patience.left)
+                fetched = connection.receive_fetch()
                 batches = RecordBatches(fetched.records, position)
-                if batches.following > position:
-                    empty, position = 0, batches.following
-                    if position < until:
-                        ask()
-                    yield batches
-                    patience.renew()
-                    continue
-                if fetched.throttled_ms:  # such an answer may leave out what there is
-                    time.sleep(fetched.throttled_ms / 1000)
-                    patience.renew()
-                else:
-                    empty += 1
+                if batches.following == position:
+                    if fetched.is_throttled:
+                        patience.renew()
+                    else:
+                        empty += 1
                     if patience.is_over or (empty == EMPTY_ANSWERS and fetched.end >= until):
                         return
-                ask()
+                    ask()
+                    continue
+                self._message_bytes = len(fetched.records) / (batches.following - position)
+                empty, position = 0, batches.following
+                if position < until:
+                    ask()
+                yield batches
+                patience.renew()
 
-    def _offsets(self, spec: OffsetSpec, patience: _Patience) -> dict[int, int]:
-        self._look_if_due(patience)
+    def _fetch_bytes(self, messages: int) -> int:
+        """What to ask for, to get that many and not much that nobody wants; brokers send a batch at least."""
+        return min(FETCH_BYTES, int(messages * self._message_bytes * 1.2) + SPARE_BYTES)
+
+    def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
+        self._look_if_due()
         led: dict[str, list[int]] = defaultdict(list)
         for partition in self._leaders:
-            led[self._leader(partition, patience).address].append(partition)
+            led[self._leader(partition).address].append(partition)
         offsets = {}
         for address, partitions in led.items():
             parts = [
@@ -157,16 +160,16 @@ class LogReader:
                 topics=[ListOffsetsRequest.ListOffsetsTopic(name=self._topic, partitions=parts)],
                 min_version=1,
             )
-            with self._connection(address, patience) as connection:
-                answer = connection.ask(request, patience.left)
+            with self._connection(address) as connection:
+                answer = connection.ask(request)
             for part in answer.topics[0].partitions:
                 raise_for(part.error_code, part.partition_index)
                 offsets[part.partition_index] = part.offset
         return offsets
 
-    def _leader(self, partition: int, patience: _Patience) -> _Leader:
+    def _leader(self, partition: int) -> _Leader:
         if partition not in self._leaders:
-            self._look(patience)
+            self._look()
         if partition not in self._leaders:
             raise UnknownTopicOrPartitionError(partition)
         leader = self._leaders[partition]
@@ -174,11 +177,11 @@ class LogReader:
             raise LeaderNotAvailableError(partition)
         return leader
 
-    def _look_if_due(self, patience: _Patience) -> None:
+    def _look_if_due(self) -> None:
         if time.monotonic() > self._looked + LOOK_EVERY:
-            self._look(patience)
+            self._look()
 
-    def _look(self, patience: _Patience) -> None:
+    def _look(self) -> None:
         """Ask any broker which partitions there are, and who leads them."""
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(name=self._topic)],
@@ -186,7 +189,7 @@ class LogReader:
             include_cluster_authorized_operations=False,
             include_topic_authorized_operations=False,
         )
-        answer = self._ask_any(request, patience)
+        answer = self._ask_any(request)
         brokers = {broker.node_id: _address(broker) for broker in answer.brokers}
         (topic,) = answer.topics
         self._leaders = {
@@ -198,37 +201,35 @@ class LogReader:
         raise_for(topic.error_code)
         self._looked = time.monotonic()
 
-    def _ask_any(self, request: Any, patience: _Patience) -> Any:
+    def _ask_any(self, request: Any) -> Any:
         known = [address for address, connections in self._idle.items() if connections]
         configured = [address.strip() for address in self._bootstrap_servers.split(",")]
         for address in (*known, *configured):
             try:
-                with self._connection(address, patience) as connection:
-                    return connection.ask(request, min(patience.left, ANSWER_SECONDS))
+                with self._connection(address) as connection:
+                    return connection.ask(request)
             except (KafkaError, OSError) as error:
                 failure = error
         raise failure
 
     @contextmanager
-    def _connection(self, address: str, patience: _Patience) -> Iterator[Connection]:
+    def _connection(self, address: str) -> Iterator[Connection]:
         """One that is not in use; it is kept if nothing goes wrong."""
-        if self._idle[address]:
-            connection = self._idle[address].pop()
-        else:
-            connection = Connection(address, self._options, min(patience.left, ANSWER_SECONDS))
+        idle = self._idle[address]
+        connection = idle.pop() if idle else Connection(address, self._options)
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
-        self._idle[address].append(connection)
+        idle.append(connection)
 
-    def _persist(self, act: Callable[[_Patience], _T]) -> _T:
+    def _persist(self, act: Callable[[], _T]) -> _T:
         """Try until it succeeds or patience is over."""
         patience = _Patience()
         while True:
             try:
-                return act(patience)
+                return act()
             except (KafkaError, OSError) as error:
                 self._recover(error, patience)
 
@@ -249,7 +250,8 @@ class LogReader:
                     f"“{self._topic}” on {self._bootstrap_servers} has no partition {error.args[0]}."
                 )
             return gone(self._bootstrap_servers, self._topic)
-        if isinstance(error, BrokerResponseError):
+        timed_out = isinstance(error, RequestTimedOutError)  # kafka-python's word for its own timeouts
+        if isinstance(error, BrokerResponseError) and not timed_out:
             return refused(self._bootstrap_servers, self._topic, error)
         return silent(self._bootstrap_servers)
 

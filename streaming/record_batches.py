@@ -1,27 +1,37 @@
 """From the bytes of a fetch answer to messages, without a Python object for each of them."""
 
+import gzip
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from kafka import codec
+import zstandard
+from kafka.codec import lz4_decode, snappy_decode
 from kafka.record import MemoryRecords
 from kafka.record.util import calc_crc32c
 
 from streaming import record_scan as scan
 
-# Of values in one `Messages`; Arrow's offsets have 31 bits.
+# Of values in one `Messages`, unless a single batch has more; Arrow's offsets have 31 bits.
 ENOUGH_BYTES = 32 << 20
 MOST_BYTES = (1 << 31) - 1
 
-_CODECS: dict[int, Callable[[Any], bytes]] = {
-    1: codec.gzip_decode,
-    2: codec.snappy_decode,
-    3: codec.lz4_decode,
-    4: codec.zstd_decode,
+# Comes with kafka-python, which makes a new one for every batch and takes ten times as long.
+_zstd = zstandard.ZstdDecompressor()
+
+# By the number that Kafka has for each.
+_CODECS: dict[int, Callable[[memoryview], bytes]] = {
+    1: gzip.decompress,
+    2: lambda data: snappy_decode(bytes(data)),
+    3: lz4_decode,
+    4: lambda data: _zstd.decompressobj(read_across_frames=True).decompress(data),
 }
+
+
+def _unknown(data: memoryview) -> bytes:
+    raise ValueError("nobody knows how it was compressed")
 
 
 class Damaged(ValueError):
@@ -42,16 +52,6 @@ class Messages:
 
     def __len__(self) -> int:
         return len(self.offsets)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """One batch's records, decompressed."""
-
-    batch: np.ndarray
-    data: np.ndarray
-    start: int
-    end: int
 
 
 class RecordBatches:
@@ -75,23 +75,16 @@ class RecordBatches:
 
     def messages(self, start: int, until: int) -> Iterator[Messages]:
         """Those with start ≤ offset < until."""
-        parts: list[_Part] = []
-        size = 0
-        for batch in self._batches:
-            if batch[scan.MAGIC] < 2:
-                yield from _read_all(parts, start, until)
-                yield _old_messages(self._old_records(batch), start, until)
-                parts, size = [], 0
+        for alike in _stretches(self._batches):
+            if alike[0, scan.MAGIC] < 2:
+                yield from self._old_messages(alike, start, until)
                 continue
-            if not _wanted(batch, start, until):
-                continue
-            part = self._open(batch)
-            if parts and size + part.end - part.start > ENOUGH_BYTES:
-                yield from _read_all(parts, start, until)
-                parts, size = [], 0
-            parts.append(part)
-            size += part.end - part.start
-        yield from _read_all(parts, start, until)
+            wanted = alike[_wanted(alike, start, until)]
+            self._check(wanted)
+            compression = int(alike[0, scan.ATTRIBUTES]) & scan.COMPRESSION
+            opened = self._decompressed(wanted, compression) if compression else [self._plain(wanted)]
+            for data, batches in opened:
+                yield from _read(data, batches, start, until)
 
     def _following(self) -> int:
         last = self._batches[-1]
@@ -99,23 +92,52 @@ class RecordBatches:
             return int(last[scan.LAST_OFFSET]) + 1
         return max(record.offset for record in self._old_records(last)) + 1
 
-    def _open(self, batch: np.ndarray) -> _Part:
-        """Check a batch and decompress it."""
-        start, end, base = int(batch[scan.START]), int(batch[scan.END]), int(batch[scan.BASE_OFFSET])
-        if calc_crc32c(self._records[start + scan.CHECKED_FROM : end]) != batch[scan.CHECKSUM]:
-            raise Damaged(base, "the checksum of a batch is wrong")
-        compression = int(batch[scan.ATTRIBUTES]) & scan.COMPRESSION
-        if compression:
-            data = _bytes(_decompress(self._records[start + scan.HEADER : end], compression, base))
-            part = _Part(batch, data, 0, len(data))
-        else:
-            part = _Part(batch, self._data, start + scan.HEADER, end)
-        if not 0 <= batch[scan.COUNT] * scan.LEAST_RECORD <= part.end - part.start <= MOST_BYTES:
-            raise Damaged(base, "a batch cannot hold as many messages as it says")
-        return part
+    def _check(self, batches: np.ndarray) -> None:
+        columns = (batches[:, column].tolist() for column in (scan.START, scan.END, scan.CHECKSUM))
+        for row, (start, end, checksum) in enumerate(zip(*columns)):
+            if calc_crc32c(self._records[start + scan.CHECKED_FROM : end]) != checksum:
+                raise Damaged(_base(batches, row), "the checksum of a batch is wrong")
+
+    def _plain(self, batches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The bytes in which the records of batches lie, and the batches with their places among them."""
+        batches[:, scan.START] += scan.HEADER
+        return self._data, batches
+
+    def _decompressed(self, batches: np.ndarray, compression: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """As `_plain`; in several parts if they are large."""
+        opened: list[bytes] = []
+        first = size = 0
+        for row, data in enumerate(self._decompress(batches, compression)):
+            if opened and size + len(data) > ENOUGH_BYTES:
+                yield _joined(opened, batches[first:row])
+                opened, first, size = [], row, 0
+            opened.append(data)
+            size += len(data)
+        if opened:
+            yield _joined(opened, batches[first:])
+
+    def _decompress(self, batches: np.ndarray, compression: int) -> Iterator[bytes]:
+        decompress = _CODECS.get(compression, _unknown)
+        places = zip(batches[:, scan.START].tolist(), batches[:, scan.END].tolist())
+        for row, (start, end) in enumerate(places):
+            try:
+                data = decompress(self._records[start + scan.HEADER : end])
+            except Exception as error:  # every library has classes of its own
+                raise Damaged(_base(batches, row), f"a batch cannot be decompressed ({error})") from error
+            yield data
+
+    def _old_messages(self, batches: np.ndarray, start: int, until: int) -> Iterator[Messages]:
+        """Messages as Kafka wrote them before version 0.11; kafka-python reads them one by one."""
+        found = [record for batch in batches for record in self._old_records(batch)]
+        kept = [record for record in found if start <= record.offset < until]
+        if kept:
+            yield Messages(
+                np.array([record.offset for record in kept], np.int64),
+                np.array([-1 if record.timestamp is None else record.timestamp for record in kept], np.int64),
+                pa.array([record.value for record in kept], pa.binary()),
+            )
 
     def _old_records(self, batch: np.ndarray) -> list[Any]:
-        """Messages as Kafka wrote them before version 0.11; kafka-python reads them one by one."""
         try:
             records = MemoryRecords(bytes(self._records[batch[scan.START] : batch[scan.END]])).next_batch()
             found = list(records) if records.validate_crc() else []
@@ -126,42 +148,47 @@ class RecordBatches:
         return found
 
 
-def _wanted(batch: np.ndarray, start: int, until: int) -> bool:
-    is_control = batch[scan.ATTRIBUTES] & scan.CONTROL
-    return not is_control and batch[scan.LAST_OFFSET] >= start and batch[scan.BASE_OFFSET] < until
+def _stretches(batches: np.ndarray) -> list[np.ndarray]:
+    """Cut a table of batches where format or compression change."""
+    kinds = 8 * batches[:, scan.MAGIC] + (batches[:, scan.ATTRIBUTES] & scan.COMPRESSION)
+    parts = np.split(batches, np.flatnonzero(np.diff(kinds)) + 1)
+    return [part for part in parts if len(part)]
 
 
-def _decompress(compressed: memoryview, compression: int, base: int) -> bytes:
-    if compression not in _CODECS:
-        raise Damaged(base, "a batch is compressed in an unknown way")
-    try:
-        return _CODECS[compression](bytes(compressed))
-    except Exception as error:  # every library has classes of its own
-        raise Damaged(base, f"a batch cannot be decompressed ({error})") from error
+def _wanted(batches: np.ndarray, start: int, until: int) -> np.ndarray:
+    is_message = batches[:, scan.ATTRIBUTES] & scan.CONTROL == 0
+    return is_message & (batches[:, scan.LAST_OFFSET] >= start) & (batches[:, scan.BASE_OFFSET] < until)
 
 
-def _read_all(parts: list[_Part], start: int, until: int) -> Iterator[Messages]:
-    rows = sum(int(part.batch[scan.COUNT]) for part in parts)
-    if not rows:
-        return
-    store = pa.allocate_buffer(sum(part.end - part.start for part in parts))
-    values = np.frombuffer(store, np.uint8)
+def _joined(opened: list[bytes], batches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    lengths = np.array([len(data) for data in opened], np.int64)
+    batches[:, scan.END] = np.cumsum(lengths)
+    batches[:, scan.START] = batches[:, scan.END] - lengths
+    return _bytes(b"".join(opened)), batches
+
+
+def _base(batches: np.ndarray, row: int) -> int:
+    return int(batches[row, scan.BASE_OFFSET])
+
+
+def _read(data: np.ndarray, batches: np.ndarray, start: int, until: int) -> Iterator[Messages]:
+    """The messages of batches whose records lie in `data`."""
+    counts, sizes = batches[:, scan.COUNT], batches[:, scan.END] - batches[:, scan.START]
+    for row in np.flatnonzero((counts < 0) | (counts * scan.LEAST_RECORD > sizes)).tolist():
+        raise Damaged(_base(batches, row), "a batch cannot hold as many messages as it says")
+    rows, size = int(counts.sum()), int(sizes.sum())
+    if size > MOST_BYTES:
+        raise Damaged(_base(batches, 0), "a batch has more than 2 GB")
+    store = pa.allocate_buffer(size)
     offsets, timestamps = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    present, bounds = np.empty(rows, np.bool_), np.empty(rows + 1, np.int32)
-    bounds[0] = count = 0
-    for part in parts:
-        columns = offsets, timestamps, present, bounds, values
-        count, damaged = scan.read_records(
-            part.data, part.start, part.end, part.batch, start, until, *columns, count
-        )
-        if damaged >= 0:
-            raise Damaged(int(part.batch[scan.BASE_OFFSET]), "a record has an impossible length")
+    present, bounds = np.empty(rows, np.bool_), np.zeros(rows + 1, np.int32)
+    columns = offsets, timestamps, present, bounds, np.frombuffer(store, np.uint8)
+    count, damaged = scan.read_batches(data, batches, start, until, *columns)
+    if damaged >= 0:
+        raise Damaged(_base(batches, damaged), "a record has an impossible length")
     if count:
-        yield Messages(
-            offsets[:count],
-            timestamps[:count],
-            _binary(present[:count], bounds[: count + 1], store),
-        )
+        values = _binary(present[:count], bounds[: count + 1], store)
+        yield Messages(offsets[:count], timestamps[:count], values)
 
 
 def _binary(present: np.ndarray, bounds: np.ndarray, store: pa.Buffer) -> pa.Array:
@@ -169,15 +196,6 @@ def _binary(present: np.ndarray, bounds: np.ndarray, store: pa.Buffer) -> pa.Arr
     validity = pa.py_buffer(np.packbits(present, bitorder="little")) if nulls else None
     buffers = [validity, pa.py_buffer(bounds), store.slice(0, int(bounds[-1]))]
     return pa.Array.from_buffers(pa.binary(), len(present), buffers, nulls)
-
-
-def _old_messages(records: list[Any], start: int, until: int) -> Messages:
-    kept = [record for record in records if start <= record.offset < until]
-    return Messages(
-        np.array([record.offset for record in kept], np.int64),
-        np.array([-1 if record.timestamp is None else record.timestamp for record in kept], np.int64),
-        pa.array([record.value for record in kept], pa.binary()),
-    )
 
 
 def _bytes(data: bytes | memoryview) -> np.ndarray:

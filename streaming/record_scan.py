@@ -109,31 +109,27 @@ def _value(data, position, end):
     return position, length
 
 
-@compiled
-def read_records(data, start, end, batch, first, until, offsets, timestamps, present, bounds, values, row):
-    """Read one batch's records, between `start` and `end`: those with first ≤ offset < until become rows.
-
-    They go from `row` on; returns the next free row, and where a damaged record begins.
-    """
+@jitable
+def _read_batch(data, batch, first, until, offsets, timestamps, present, bounds, values, row):
+    """The next free row, or a negative number if a record is damaged."""
     used = np.int64(bounds[row])
-    position = start
+    position, end = batch[START], batch[END]
     append_time = batch[ATTRIBUTES] & LOG_APPEND_TIME != 0
     for _ in range(batch[COUNT]):
-        began = position
         length, position = _varint(data, position, end)
         if position < 0 or length < 1 or length > end - position:
-            return row, began
+            return NONE
         record_end = position + length
-        age, position = _varint(data, position + 1, record_end)
+        age, position = _varint(data, position + 1, record_end)  # after attributes, which mean nothing
         if position < 0:
-            return row, began
+            return NONE
         delta, position = _varint(data, position, record_end)
         if position < 0:
-            return row, began
+            return NONE
         place, length = _value(data, position, record_end)
         if place < 0:
-            return row, began
-        position = record_end  # headers come between
+            return NONE
+        position = record_end  # after headers
         offset = batch[BASE_OFFSET] + delta
         if offset < first or offset >= until:
             continue
@@ -145,4 +141,21 @@ def read_records(data, start, end, batch, first, until, offsets, timestamps, pre
             used += length
         row += 1
         bounds[row] = used
+    return row
+
+
+@compiled
+def read_batches(data, batches, first, until, offsets, timestamps, present, bounds, values):
+    """Read the records between each batch's start and end; those with first ≤ offset < until become rows.
+
+    How many rows that makes, and which batch is damaged.
+    """
+    row = 0
+    for number in range(len(batches)):
+        after = _read_batch(
+            data, batches[number], first, until, offsets, timestamps, present, bounds, values, row
+        )
+        if after < 0:
+            return row, number
+        row = after
     return row, NONE
