@@ -479,7 +479,7 @@ class ShardProcessor(StatefulProcessor):
 
     def _store(self, shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> None:
         for lane, start in outcome.touched:
-            self._slices.updateValue((lane, start), (shard.lanes[lane].slice_bytes(start),))
+            self._slices.updateValue((lane, start), (shard.slice_bytes(lane, start),))
         for lane, start in outcome.evicted:
             self._slices.removeKey((lane, start))
         for group_by, index in shard.groups.items():
