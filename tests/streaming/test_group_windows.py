@@ -4,7 +4,6 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,8 +18,10 @@ from streaming import group_state
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
 from streaming.shard import OTHER
+from tests.streaming import oracle
 from tests.streaming.engine import SOURCE as SENSORS
 from tests.streaming.engine import Engine
+from tests.streaming.oracle import Found
 from tests.streaming.test_every_aggregate import (
     COLUMNS,
     FILTERS,
@@ -32,8 +33,6 @@ from tests.streaming.test_every_aggregate import (
     field_of,
 )
 
-# By end and group, the windows that end then in their order: start, answer, events.
-Found = dict[tuple[int, tuple[Any, ...]], list[tuple[int, Any, int]]]
 COUNT_WINDOWS = (
     CountWindow(1, 1),
     CountWindow(4, 4),
@@ -51,33 +50,7 @@ def placed(made: list[dict[str, Any]]) -> pa.Table:
 
 
 def expected(query: GroupQuery, happened: pa.Table) -> Found:
-    """By DuckDB, of events with their places: windows of numbered rows, sessions as gaps and islands."""
-    names = "".join(f", {name}" for name in query.group_by)
-    over = f"OVER (PARTITION BY 1 {names} ORDER BY ts, place)"
-    answer = SQL[query.aggregate].format(v=query.field)
-    where = query.where or "true"
-    if isinstance(query.window, CountWindow):
-        same = "".join(f" AND p.{name} IS NOT DISTINCT FROM e.{name}" for name in query.group_by)
-        found = duckdb.sql(f"""
-            WITH numbered AS (SELECT *, row_number() {over} AS n FROM happened WHERE {where}),
-            ends AS (SELECT * FROM numbered
-                WHERE n % {query.window.every} = 0 AND n >= {query.window.count}),
-            held AS (SELECT p.*, e.n AS e, e.ts + 1 AS ended FROM ends e JOIN numbered p
-                ON p.n > e.n - {query.window.count} AND p.n <= e.n {same})
-            SELECT ended, min(ts), {answer}, count(*) {names} FROM held GROUP BY ended, e {names} ORDER BY e
-        """)
-    else:
-        gap = query.window.gap
-        found = duckdb.sql(f"""
-            WITH followed AS (SELECT *, lag(ts) {over} AS before FROM happened WHERE {where}),
-            held AS (SELECT *, sum((before IS NULL OR ts - before > {gap})::INT) {over} AS session
-                FROM followed)
-            SELECT max(ts) + {gap}, min(ts), {answer}, count(*) {names} FROM held GROUP BY session {names}
-        """)
-    windows: Found = defaultdict(list)
-    for end, start, value, count, *group in found.fetchall():
-        windows[end, tuple(group)].append((start, value, count))
-    return windows
+    return oracle.group_windows(query, SQL[query.aggregate].format(v=query.field), happened)
 
 
 def told(engine: Engine, query_id: str) -> Found:

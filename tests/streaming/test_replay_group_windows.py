@@ -11,7 +11,8 @@ import pytest
 from streaming.replay import replay
 from streaming.spec import Spec
 from tests.streaming import oracle
-from tests.streaming.test_group_windows import Found, assert_alike, expected
+from tests.streaming.oracle import Found
+from tests.streaming.test_group_windows import assert_alike, expected
 from tests.streaming.test_replay import milliseconds, spec_of, write_events
 
 pytestmark = pytest.mark.spark
