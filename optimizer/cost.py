@@ -20,6 +20,8 @@ import numpy as np
 from optimizer.aggregates import WIDTH, least_invertible
 from optimizer.durations import UNITS_MS
 from optimizer.edges import edge_rate
+from optimizer.group_trees import GroupTree
+from optimizer.group_windows import CountWindow, GroupWindow
 from optimizer.kernel_costs import KernelCosts
 from optimizer.kernels import (
     BY_NAME,
@@ -304,6 +306,25 @@ def feeding_cost(
     return TreeCost(None, edges, 0.0, unit.fold * input_rate + unit.row * rows)
 
 
+def group_cost(window: GroupWindow, key: FamilyKey, statistics: Statistics) -> float:
+    """What queries take that share a group window; how often sessions end is not known beforehand."""
+    return statistics.events_in(key) * _group_cost_per_event(window, key, statistics.unit_costs)
+
+
+def _group_cost_per_event(window: GroupWindow, key: FamilyKey, unit: UnitCosts) -> float:
+    width = WIDTH.get(key.family, 1)
+    cost = unit.fold + unit.row + unit.step * width
+    if isinstance(window, CountWindow):
+        cost += (unit.step * width * window.slices + unit.result) / window.every
+    return cost
+
+
+def group_tree_seconds(tree: GroupTree, statistics: Statistics) -> float:
+    """Busy seconds of a group tree for each event of the source: without events it does nothing."""
+    unit = statistics.calibration.unit_costs
+    return statistics.share_of(tree.key) * _group_cost_per_event(tree.window, tree.key, unit)
+
+
 def steps_per_second(trees: Iterable[Tree], statistics: Statistics) -> float:
     """Kernel operations a second, over all groups."""
     return sum(tree.edge_rate * tree.omega * statistics.groups_in(tree.key) for tree in trees)
@@ -330,6 +351,7 @@ def _busy_seconds(plan: Plan, statistics: Statistics) -> tuple[float, float]:
         folded, edges = tree_seconds(tree, plan, statistics)
         by_events += folded
         by_edges += edges
+    by_events += sum(group_tree_seconds(tree, statistics) for tree in plan.group_trees)
     return by_events, by_edges
 
 

@@ -8,12 +8,12 @@ made of, is split evenly among the queries served, and reading the events among 
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from optimizer.cost import Statistics, estimated_throughput, load, tree_seconds
+from optimizer.cost import Statistics, estimated_throughput, group_tree_seconds, load, tree_seconds
 from optimizer.durations import UNITS_MS
 from optimizer.incremental import adapt
 from optimizer.plan import Plan, Tree
 from optimizer.planning import optimize
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery, Query
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,29 @@ def plan_estimate(plan: Plan, statistics: Statistics) -> Estimate:
 def tree_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
     """Estimates by tree; the load of each is what its own work takes, without reading the events."""
     trees = {tree.id: tree for tree in plan.trees}
-    return {
+    cores = statistics.calibration.cores
+    timed = {
         tree.id: Estimate(
-            _busy(tree, plan, statistics) / statistics.calibration.cores,
-            estimated_throughput(replace(plan, trees=tuple(_made_of(tree, trees))), statistics),
+            _busy(tree, plan, statistics) / cores,
+            estimated_throughput(
+                replace(plan, trees=tuple(_made_of(tree, trees)), group_trees=()), statistics
+            ),
         )
         for tree in plan.trees
     }
+    grouped = {
+        tree.id: Estimate(
+            statistics.rate * group_tree_seconds(tree, statistics) / cores,
+            estimated_throughput(replace(plan, trees=(), group_trees=(tree,)), statistics),
+        )
+        for tree in plan.group_trees
+    }
+    return timed | grouped
 
 
 def query_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
     """Estimates by query; their loads add up to the plan's."""
-    shares = dict.fromkeys((query.id for query in plan.queries), 0.0)
+    shares = dict.fromkeys((query.id for query in plan.all_queries), 0.0)
     calibration = statistics.calibration
     for query_id in shares:
         shares[query_id] += statistics.rate * calibration.seconds_per_event / len(shares)
@@ -63,19 +74,23 @@ def query_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
         rest = _busy(tree, plan, statistics) - sum(own.values())
         for query in served[tree.id]:
             shares[query.id] += own.get(query.id, 0.0) + rest / len(served[tree.id])
+    for group_tree in plan.group_trees:
+        busy = statistics.rate * group_tree_seconds(group_tree, statistics)
+        for sharing in group_tree.queries:
+            shares[sharing.id] += busy / len(group_tree.queries)
     return {
         query.id: Estimate(shares[query.id] / calibration.cores, _highest_rate_alone(query, statistics))
-        for query in plan.queries
+        for query in plan.all_queries
     }
 
 
-def one_more(plan: Plan, query: Query, statistics: Statistics) -> Addition:
+def one_more(plan: Plan, query: AnyQuery, statistics: Statistics) -> Addition:
     """What a new query adds where incremental planning places it; other trees stay as they are."""
-    after = adapt(plan, [*plan.queries, query], statistics).plan
-    tree = after.tree_of(query.id)
+    after = adapt(plan, [*plan.all_queries, query], statistics).plan
+    tree = after.group_tree_of(query.id) or after.tree_of(query.id)
     return Addition(
         tree=tree.id,
-        is_new=all(tree.id != known.id for known in plan.trees),
+        is_new=all(tree.id != known.id for known in plan.all_trees),
         cost=after.total_cost - plan.total_cost,
         load=load(after, statistics) - load(plan, statistics),
         highest_rate=estimated_throughput(after, statistics),
@@ -115,5 +130,5 @@ def _answer_seconds(tree: Tree, statistics: Statistics) -> dict[str, float]:
     }
 
 
-def _highest_rate_alone(query: Query, statistics: Statistics) -> float:
+def _highest_rate_alone(query: AnyQuery, statistics: Statistics) -> float:
     return estimated_throughput(optimize([query], statistics, strategy="no_share"), statistics)

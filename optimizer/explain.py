@@ -9,13 +9,13 @@ from math import floor, gcd
 
 from optimizer.aggregates import joint_carrier
 from optimizer.cost import FamilyCosts, Statistics, load, tree_cost
-from optimizer.durations import format_duration
 from optimizer.edges.classes import EdgeClass, contains
 from optimizer.group_costs import group_costs
+from optimizer.group_trees import GroupTree
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.plan_edit import as_groups
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery, Query
 from optimizer.weaving import FamilyKey
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -40,7 +40,7 @@ class Joining:
 
 def joining(before: Plan, after: Plan, query_ids: Collection[str], statistics: Statistics) -> list[Joining]:
     """For each tree that the new queries join, what they share, add and save."""
-    known = {tree.id for tree in before.trees}
+    known = {tree.id for tree in before.all_trees}
     loads = load(before, statistics), load(after, statistics)
     found = []
     for tree in after.trees:
@@ -52,6 +52,12 @@ def joining(before: Plan, after: Plan, query_ids: Collection[str], statistics: S
         added = tree.cost - tree_cost(others, statistics).total if others else alone
         saving = max(0.0, 1 - added / alone) if alone else 0.0
         found.append(Joining(tree.id, tree.id not in known, len(others), *loads, alone, added, saving))
+    for group_tree in after.group_trees:
+        old = sum(query.id not in query_ids for query in group_tree.queries)
+        if old < len(group_tree.queries):  # those that share a window take no more than one of them
+            cost = group_tree.cost
+            added, saving = (0.0, 1.0) if old else (cost, 0.0)
+            found.append(Joining(group_tree.id, group_tree.id not in known, old, *loads, cost, added, saving))
     return found
 
 
@@ -69,16 +75,20 @@ def cost_line(joinings: Sequence[Joining]) -> str:
 
 def describe(plan: Plan, query_id: str) -> str:
     """One sentence that says where a query runs, with whom and how."""
+    group_tree = plan.group_tree_of(query_id)
+    if group_tree is not None:
+        return f"{_place_of(group_tree, query_id)}, which keeps its windows for each group apart."
     tree = plan.tree_of(query_id)
+    slices = f"{tree.edge_rate:.3g} {_plural('slice', 'slices', tree.edge_rate)} a second"
+    operations = f"{tree.omega:.3g} {_plural('operation', 'operations', tree.omega)} each"
+    return f"{_place_of(tree, query_id)}, on {slices} with {operations} in {BY_NAME[tree.kernel].label}."
+
+
+def _place_of(tree: Tree | GroupTree, query_id: str) -> str:
     query = next(query for query in tree.queries if query.id == query_id)
     others = len(tree.queries) - 1
     company = "alone" if not others else f"with {others} other {_plural('query', 'queries', others)}"
-    slices = f"{tree.edge_rate:.3g} {_plural('slice', 'slices', tree.edge_rate)} a second"
-    operations = f"{tree.omega:.3g} {_plural('operation', 'operations', tree.omega)} each"
-    return (
-        f"“{query.name}” ({_question(query)}) runs in tree {tree.id} {company}, "
-        f"on {slices} with {operations} in {BY_NAME[tree.kernel].label}."
-    )
+    return f"“{query.name}” ({_question(query)}) runs in tree {tree.id} {company}"
 
 
 @dataclass(frozen=True)
@@ -101,9 +111,9 @@ class Difference:
 class Explanation:
     """Why a query runs where it does. Costs are in the unit of the model."""
 
-    query: Query
+    query: AnyQuery
     tree: str
-    shares_with: tuple[Query, ...]
+    shares_with: tuple[AnyQuery, ...]
     fed_by: str | None  # the tree whose slices or answers its tree is made of; None: of the events
     fed_beside: tuple[str, ...]  # the other trees that are made of that one
     feeds: tuple[str, ...]  # the trees that are made of its tree
@@ -170,6 +180,9 @@ class Explainer:
         self._differences = cache(self._find_differences)
 
     def explanation(self, query_id: str) -> Explanation:
+        group_tree = self._plan.group_tree_of(query_id)
+        if group_tree is not None:
+            return self._of_group_window(group_tree, query_id)
         tree = self._tree_of.get(query_id) or self._plan.tree_of(query_id)
         query = next(query for query in tree.queries if query.id == query_id)
         return Explanation(
@@ -183,6 +196,23 @@ class Explainer:
             cost_added=tree.cost - self._cost_without(tree, query),
             merges=self._merges(tree.id),
             differences=self._differences(tree.id),
+            model=self._statistics.model,
+        )
+
+    def _of_group_window(self, tree: GroupTree, query_id: str) -> Explanation:
+        query = next(query for query in tree.queries if query.id == query_id)
+        others = tuple(other for other in tree.queries if other.id != query_id)
+        return Explanation(
+            query=query,
+            tree=tree.id,
+            shares_with=others,
+            fed_by=None,
+            fed_beside=(),
+            feeds=(),
+            cost_alone=tree.cost,
+            cost_added=0.0 if others else tree.cost,
+            merges=(),
+            differences=(),
             model=self._statistics.model,
         )
 
@@ -301,8 +331,8 @@ def significant(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-def _named(query: Query) -> str:
-    return f"{query.name} ({format_duration(query.window.range)} every {format_duration(query.window.slide)})"
+def _named(query: AnyQuery) -> str:
+    return f"{query.name} ({query.window.words})"
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -315,8 +345,8 @@ def _listed(items: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(named[:-1]), *named[-1:]) if part)
 
 
-def _question(query: Query) -> str:
-    window = f"over {format_duration(query.window.range)} every {format_duration(query.window.slide)}"
+def _question(query: AnyQuery) -> str:
+    window = f"over {query.window.words}"
     subject = f"{query.aggregate} of {query.field}" if query.field else query.aggregate
     grouped = f" by {', '.join(query.group_by)}" if query.group_by else ""
     filtered = f" where {query.where}" if query.where else ""

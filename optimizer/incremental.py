@@ -11,10 +11,11 @@ from functools import cached_property
 
 from optimizer.cost import Statistics
 from optimizer.group_costs import group_costs
+from optimizer.group_planning import told_apart, with_group_trees
 from optimizer.plan import Plan
 from optimizer.plan_edit import OtherPartials, PlanEdit, as_groups
 from optimizer.planning import optimize
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery, Query
 
 MOST_CLASSES = 150  # of edges, up to which optimizing everything takes a few seconds at most
 THRESHOLD = 0.05  # share of the cost that optimizing everything must gain before running trees are disturbed
@@ -37,12 +38,13 @@ class Adapted:
         """The plan of all queries optimized together, with the ids of the running one."""
         if self.note:
             return self.plan
-        return _optimized(self.running, self.plan.queries, self.statistics, self.plan.version, self.seed)
+        return _optimized(self.running, self.plan.all_queries, self.statistics, self.plan.version, self.seed)
 
     @cached_property
     def gain_of_full(self) -> float:
         """The share of the cost that optimizing everything would save."""
         cost_now = sum(cost.total for cost in group_costs(as_groups(self.plan.trees), self.statistics))
+        cost_now += sum(tree.cost for tree in self.plan.group_trees)
         return max(0.0, 1 - self.full_plan.total_cost / cost_now) if cost_now else 0.0
 
     def settled(self) -> Plan:
@@ -58,7 +60,7 @@ class Adapted:
 
 def adapt(
     plan: Plan,
-    queries: Sequence[Query],
+    queries: Sequence[AnyQuery],
     statistics: Statistics,
     *,
     version: int | None = None,
@@ -70,12 +72,14 @@ def adapt(
     Where an edit would change the partials that trees pass on to each other, everything is optimized, and
     `note` says so.
     """
-    wanted = {query.id: query for query in queries}
-    if len(wanted) < len(queries):
+    if len({query.id for query in queries}) < len(queries):
         raise ValueError("Two queries have the same id: give each query its own.")
+    timed, grouped = told_apart(queries)
+    wanted = {query.id: query for query in timed}
     version = plan.version + 1 if version is None else version
     try:
-        new_plan, note = _edited(plan, wanted, statistics, version), ""
+        edited, note = _edited(plan, wanted, statistics, version), ""
+        new_plan = with_group_trees(edited, grouped, statistics, plan)
     except OtherPartials:
         new_plan = _optimized(plan, queries, statistics, version, seed)
         note = "Trees that are made of each other would keep other partials: everything was optimized anew."
@@ -100,7 +104,7 @@ def _edited(plan: Plan, wanted: Mapping[str, Query], statistics: Statistics, ver
 
 
 def _optimized(
-    running: Plan, queries: Sequence[Query], statistics: Statistics, version: int, seed: int
+    running: Plan, queries: Sequence[AnyQuery], statistics: Statistics, version: int, seed: int
 ) -> Plan:
     return optimize(
         queries,
@@ -115,6 +119,6 @@ def _optimized(
 
 
 def _changed_trees(before: Plan, after: Plan) -> tuple[str, ...]:
-    old, new = ({tree.id: tree for tree in plan.trees} for plan in (before, after))
+    old, new = ({tree.id: tree for tree in plan.all_trees} for plan in (before, after))
     changed = (tree_id for tree_id in old.keys() | new.keys() if old.get(tree_id) != new.get(tree_id))
     return tuple(sorted(changed, key=int))

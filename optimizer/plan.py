@@ -3,13 +3,16 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from optimizer.group_trees import GroupTree
+from optimizer.group_windows import GroupQuery
 from optimizer.kernels import kernel_named
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery, Query
 from optimizer.weaving import FamilyKey, joint_key
 from optimizer.windows import Window
 
-PLAN_FORMAT = 2
-READABLE_FORMATS = (1, 2)  # format 1 knew one node, and trees that read the events themselves
+PLAN_FORMAT = 3
+# Format 1 knew one node, and trees that read the events themselves; format 2 knew no group windows.
+READABLE_FORMATS = (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -96,21 +99,41 @@ class Plan:
     trees: tuple[Tree, ...] = ()
     next_tree: int = 1  # the number of the next new tree: ids of trees that have gone are not reused
     nodes: tuple[float, ...] = (1.0,)  # what each node can do, in units of the first
+    group_trees: tuple[GroupTree, ...] = ()  # those of count and session windows
+
+    @property
+    def all_trees(self) -> tuple[Tree | GroupTree, ...]:
+        return (*self.trees, *self.group_trees)
 
     @property
     def queries(self) -> tuple[Query, ...]:
+        """Those with time windows."""
         return tuple(query for tree in self.trees for query in tree.queries)
 
     @property
+    def group_queries(self) -> tuple[GroupQuery, ...]:
+        return tuple(query for tree in self.group_trees for query in tree.queries)
+
+    @property
+    def all_queries(self) -> tuple[AnyQuery, ...]:
+        return (*self.queries, *self.group_queries)
+
+    @property
     def total_cost(self) -> float:
-        return sum(tree.cost for tree in self.trees)
+        return sum(tree.cost for tree in self.all_trees)
 
     @property
     def node_costs(self) -> tuple[float, ...]:
         """What the trees of each node take together."""
         return tuple(
-            sum(tree.cost for tree in self.trees if tree.node == node) for node in range(len(self.nodes))
+            sum(tree.cost for tree in self.all_trees if tree.node == node) for node in range(len(self.nodes))
         )
+
+    @property
+    def freest_node(self) -> int:
+        """The node with the most to spare, by what it can do."""
+        costs = self.node_costs
+        return min(range(len(costs)), key=lambda node: costs[node] / self.nodes[node])
 
     @property
     def max_node_cost(self) -> float:
@@ -119,6 +142,11 @@ class Plan:
 
     def tree(self, tree_id: str) -> Tree:
         return next(tree for tree in self.trees if tree.id == tree_id)
+
+    def group_tree_of(self, query_id: str) -> GroupTree | None:
+        """The tree of a query with a group window; None where there is no such query."""
+        holders = (tree for tree in self.group_trees if any(query.id == query_id for query in tree.queries))
+        return next(holders, None)
 
     def tree_of(self, query_id: str) -> Tree:
         for tree in self.trees:
@@ -139,6 +167,7 @@ class Plan:
             "next_tree": self.next_tree,
             "nodes": list(self.nodes),
             "trees": [tree.to_json() for tree in self.trees],
+            "group_trees": [tree.to_json() for tree in self.group_trees],
         }
 
     @classmethod
@@ -152,4 +181,5 @@ class Plan:
             trees=tuple(Tree.from_json(tree) for tree in value["trees"]),
             next_tree=value["next_tree"],
             nodes=tuple(value.get("nodes", (1.0,))),
+            group_trees=tuple(GroupTree.from_json(tree) for tree in value.get("group_trees", ())),
         )

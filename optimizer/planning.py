@@ -6,15 +6,16 @@ from math import isfinite
 
 from optimizer.cost import Statistics, TreeCost
 from optimizer.group_costs import group_costs
+from optimizer.group_planning import told_apart, with_group_trees
 from optimizer.plan import Plan, Tree
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery
 from optimizer.strategies import strategy_named
 from optimizer.weaving import joint_key
 from optimizer.workload import Group, Workload
 
 
 def optimize(
-    queries: Sequence[Query],
+    queries: Sequence[AnyQuery],
     statistics: Statistics,
     *,
     source: str = "",
@@ -31,11 +32,13 @@ def optimize(
     with which it shares most queries; an id that has gone is not given out again.
     """
     _refuse_duplicates(queries)
-    ordered = tuple(sorted(queries, key=lambda query: query.id))
+    timed, grouped = told_apart(queries)
+    ordered = tuple(sorted(timed, key=lambda query: query.id))
     capacities = _capacities(nodes)
     workload = Workload(ordered, statistics, capacities, seed, same_slides_together)
     groups = [_in_order(group) for group in strategy_named(strategy).place(workload)]
-    return planned(groups, workload, source=source, version=version, strategy=strategy, previous=previous)
+    plan = planned(groups, workload, source=source, version=version, strategy=strategy, previous=previous)
+    return with_group_trees(plan, grouped, statistics, previous)
 
 
 def planned(
@@ -60,7 +63,7 @@ def planned(
     return Plan(source, version, strategy, tuple(trees), next_tree, workload.nodes)
 
 
-def _refuse_duplicates(queries: Sequence[Query]) -> None:
+def _refuse_duplicates(queries: Sequence[AnyQuery]) -> None:
     for query_id, count in Counter(query.id for query in queries).items():
         if count > 1:
             raise ValueError(f"The query id “{query_id}” is there {count} times: give each query its own id.")

@@ -1,10 +1,11 @@
-"""Queries: what people define, checked where it enters, and the single-window queries a plan weaves."""
+"""Queries: what people define, checked where it enters, and the single-window queries a plan is made of."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from optimizer.aggregates import AGGREGATES
 from optimizer.durations import InvalidDuration, parse_duration
+from optimizer.group_windows import CountWindow, GroupQuery, GroupWindow, SessionWindow
 from optimizer.windows import Window
 
 
@@ -39,8 +40,77 @@ class WindowSpec:
         """`range/slide`, and `+offset` where there is one."""
         return f"{self.range}/{self.slide}" + (f"+{self.offset}" if self.offset else "")
 
+    @property
+    def words(self) -> str:
+        return f"{self.range} every {self.slide}"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What a result says of its window."""
+        return {"range": self.range, "slide": self.slide}
+
     def to_json(self) -> dict[str, str]:
         return {"range": self.range, "slide": self.slide} | ({"offset": self.offset} if self.offset else {})
+
+
+@dataclass(frozen=True)
+class CountSpec:
+    """The last `count` events of each group, every `every` events."""
+
+    count: int
+    every: int
+
+    def window(self) -> CountWindow:
+        try:
+            return CountWindow(self.count, self.every)
+        except ValueError as error:
+            raise InvalidQuery("windows", f"{self.words}: {error}") from error
+
+    @property
+    def written(self) -> str:
+        return f"{self.count} events/{self.every}"
+
+    @property
+    def words(self) -> str:
+        return f"{self.count} events every {self.every}"
+
+    @property
+    def labels(self) -> dict[str, int]:
+        return self.to_json()
+
+    def to_json(self) -> dict[str, int]:
+        return {"count": self.count, "every": self.every}
+
+
+@dataclass(frozen=True)
+class SessionSpec:
+    """Events of each group that follow each other within the gap, as it was written."""
+
+    gap: str
+
+    def window(self) -> SessionWindow:
+        try:
+            return SessionWindow(parse_duration(self.gap))
+        except InvalidDuration as error:
+            raise InvalidQuery("windows", str(error)) from error
+
+    @property
+    def written(self) -> str:
+        return f"gap {self.gap}"
+
+    @property
+    def words(self) -> str:
+        return self.written
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return self.to_json()
+
+    def to_json(self) -> dict[str, str]:
+        return {"gap": self.gap}
+
+
+AnyWindowSpec = WindowSpec | CountSpec | SessionSpec
 
 
 @dataclass(frozen=True)
@@ -81,6 +151,9 @@ class Query:
         )
 
 
+AnyQuery = Query | GroupQuery
+
+
 @dataclass(frozen=True)
 class QuerySpec:
     """A query as people write it: one aggregate with one or several windows (a family)."""
@@ -88,7 +161,7 @@ class QuerySpec:
     name: str
     aggregate: str
     field: str | None
-    windows: tuple[WindowSpec, ...]
+    windows: tuple[AnyWindowSpec, ...]
     group_by: tuple[str, ...] = ()
     where: str | None = None
 
@@ -108,27 +181,21 @@ class QuerySpec:
         self._refuse_repeated_windows()
 
     def _refuse_repeated_windows(self) -> None:
-        seen: set[Window] = set()
+        seen: set[Window | GroupWindow] = set()
         for spec in self.windows:
             window = spec.window()
             if window in seen:
-                raise InvalidQuery("windows", f"{spec.range} every {spec.slide} is there twice.")
+                raise InvalidQuery("windows", f"{spec.words} is there twice.")
             seen.add(window)
 
-    def queries(self, key: str | None = None) -> list[Query]:
+    def queries(self, key: str | None = None) -> list[AnyQuery]:
         """The family's single-window queries; `key` (default: the name) makes their ids unique."""
-        return [
-            Query(
-                id=f"{key or self.name}@{spec.written}",
-                name=self.name,
-                aggregate=self.aggregate,
-                field=self.field,
-                window=spec.window(),
-                group_by=self.group_by,
-                where=self.where,
-            )
-            for spec in self.windows
-        ]
+        return [self._query(f"{key or self.name}@{spec.written}", spec.window()) for spec in self.windows]
+
+    def _query(self, query_id: str, window: Window | GroupWindow) -> AnyQuery:
+        if isinstance(window, Window):
+            return Query(query_id, self.name, self.aggregate, self.field, window, self.group_by, self.where)
+        return GroupQuery(query_id, self.name, self.aggregate, self.field, window, self.group_by, self.where)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -171,11 +238,51 @@ def _list(value: dict[str, Any], key: str) -> list[Any]:
     return items
 
 
-def _window(value: Any) -> WindowSpec:
-    if not isinstance(value, dict) or not isinstance(value.get("range"), str):
+def _window(value: Any) -> AnyWindowSpec:
+    if isinstance(value, dict) and "count" in value:
+        return _count_window(value)
+    if isinstance(value, dict) and "gap" in value:
+        return _session_window(value)
+    if isinstance(value, dict) and "range" in value:
+        return _time_window(value)
+    raise InvalidQuery(
+        "windows",
+        "A window is an object with a range and a slide, such as 1m and 10s, with a count and an every, "
+        "such as 100 and 10, or with a gap, such as 30s.",
+    )
+
+
+def _count_window(value: dict[str, Any]) -> CountSpec:
+    _refuse_unknown(value, {"count", "every"})
+    count = _events(value, "count")
+    return CountSpec(count, _events(value, "every") if "every" in value else count)
+
+
+def _session_window(value: dict[str, Any]) -> SessionSpec:
+    _refuse_unknown(value, {"gap"})
+    if not isinstance(value["gap"], str):
+        raise InvalidQuery("windows", f"“gap” must be a duration, such as 30s, not {value['gap']}.")
+    return SessionSpec(value["gap"])
+
+
+def _time_window(value: dict[str, Any]) -> WindowSpec:
+    if not isinstance(value["range"], str):
         raise InvalidQuery("windows", "A window is an object with a range and a slide, such as 1m and 10s.")
     return WindowSpec(
         range=value["range"],
         slide=str(value.get("slide") or value["range"]),
         offset=str(value.get("offset") or ""),
     )
+
+
+def _refuse_unknown(window: dict[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(window) - known)
+    if unknown:
+        raise InvalidQuery("windows", f"A window with a “{sorted(known)[0]}” has no “{unknown[0]}”.")
+
+
+def _events(window: dict[str, Any], key: str) -> int:
+    number = window[key]
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise InvalidQuery("windows", f"“{key}” must be a whole number of events, not {number}.")
+    return number

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from optimizer.durations import format_duration
+
 
 @dataclass(frozen=True, order=True)
 class Window:
@@ -31,6 +33,10 @@ class Window:
         start = self.offset % self.slide
         end = (self.offset + self.range) % self.slide
         return frozenset({(self.slide, start), (self.slide, end)})
+
+    @property
+    def words(self) -> str:
+        return f"{format_duration(self.range)} every {format_duration(self.slide)}"
 
     def to_json(self) -> dict[str, int]:
         return {"range": self.range, "slide": self.slide, "offset": self.offset}

@@ -199,7 +199,11 @@ class Job:
         else:
             known.plan, known.plan_offset = plan, offset
         log.info(
-            "Plan %d of %s: %d queries in %d trees.", plan.version, key, len(plan.queries), len(plan.trees)
+            "Plan %d of %s: %d queries in %d trees.",
+            plan.version,
+            key,
+            len(plan.all_queries),
+            len(plan.all_trees),
         )
 
     def _forget(self, key: str) -> None:
@@ -222,7 +226,7 @@ class Job:
             if not running.action.done():
                 return
             self._conclude(running, running.action)
-        wanted = bool(running.plan.trees)
+        wanted = bool(running.plan.all_trees)
         if running.query is None:
             if wanted:
                 self._start_when_possible(running)
@@ -372,7 +376,7 @@ class Job:
                 "lost": running.lost.total if running.lost else 0,
             }
             for key, running in self._sources.items()
-            if running.plan.trees
+            if running.plan.all_trees
         }
         message = {
             "job": "job",

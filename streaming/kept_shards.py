@@ -85,7 +85,7 @@ def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
 
 def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> Change:
     values: list[tuple[Key, bytes]] = [
-        (("slice", lane, start), shard.lanes[lane].slice_bytes(start)) for lane, start in outcome.touched
+        (("slice", lane, start), shard.slice_bytes(lane, start)) for lane, start in outcome.touched
     ]
     for group_by, index in shard.groups.items():
         first = groups_before.get(group_by, 0)

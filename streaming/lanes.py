@@ -17,6 +17,7 @@ from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.aggregates.states import parts_of
+from streaming.group_lanes import GroupLane, adopted
 
 EARLIEST = -(2**62)
 LATEST = 2**62
@@ -194,6 +195,7 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
     version: int = 0
     lanes: tuple[Lane, ...] = ()
     members: tuple[Member, ...] = ()
+    group_lanes: tuple[GroupLane, ...] = ()
 
     def lane(self, lane_id: str) -> Lane:
         return next(lane for lane in self.lanes if lane.id == lane_id)
@@ -225,7 +227,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
                 lane = lanes[left.lane]
                 if entered.since == instant and not lane.is_edge(instant):
                     lanes[lane.id] = lane.recut(lane.cuts[-1].classes, instant)
-        return Timeline(plan.version, tuple(lanes.values()), tuple(members))
+        group_lanes = adopted(self.group_lanes, plan, instant)
+        return Timeline(plan.version, tuple(lanes.values()), tuple(members), group_lanes)
 
     def _lane_for(self, tree: Tree, layout: "Layout", lane: Lane | None, version: int, instant: int) -> Lane:
         key = tree.key
@@ -300,7 +303,7 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
             cuts = tuple(cut for cut in lane.cuts if cut.until > horizon)
             if cuts:
                 lanes.append(msgspec.structs.replace(lane, cuts=cuts))
-        return Timeline(self.version, tuple(lanes), members)
+        return Timeline(self.version, tuple(lanes), members, self.group_lanes)
 
     def horizons(self, watermark: int) -> Iterator[tuple[str, int]]:
         """For every lane the instant before which its slices are of no more use."""

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from optimizer import Statistics, optimize
 from optimizer.plan import Plan
-from optimizer.queries import InvalidQuery, Query
+from optimizer.queries import AnyQuery, InvalidQuery
 from streaming import results
 from streaming import spark as engine
 from streaming.accounting import Counts
@@ -99,7 +99,7 @@ def replay(
         source=SOURCE,
         strategy=strategy,
     )
-    say(f"{len(plan.queries)} windows in {len(plan.trees)} trees.")
+    say(f"{len(plan.all_queries)} windows in {len(plan.all_trees)} trees.")
     try:
         _create(cluster, source)
         total = _produce(spark, events, cluster, say)
@@ -244,26 +244,32 @@ def _final_rows(cluster: _Cluster, spec: Spec) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for item in spec.queries:
         for query, window in zip(item.queries(), item.windows, strict=True):
-            labels = {"query": item.name, "range": window.range, "slide": window.slide}
+            labels = {"query": item.name, **window.labels}
             found = [
-                (block.end, group, value, count)
+                (start, block.end, *row)
                 for block in by_query.get(query.id, [])
-                for group, value, count in block.rows()
+                for start, row in zip(block.row_starts(), block.rows(), strict=True)
             ]
-            found.sort(key=lambda row: (row[0], [str(part) for part in row[1]]))
+            found.sort(key=lambda row: (row[1], [str(part) for part in row[2]]))
             rows += [_row(labels, query, *row) for row in found]
     return rows
 
 
 def _row(
-    labels: dict[str, str], query: Query, end: int, group: tuple[Any, ...], value: float | None, count: int
+    labels: dict[str, Any],
+    query: AnyQuery,
+    start: int,
+    end: int,
+    group: tuple[Any, ...],
+    value: float | None,
+    count: int,
 ) -> dict[str, Any]:
     if query.aggregate == "count" and value is not None:
         value = int(value)
     return {
         **labels,
         "group": dict(zip(query.group_by, group, strict=True)),
-        "start": _instant(end - query.window.range),
+        "start": _instant(start),
         "end": _instant(end),
         "value": value,
         "count": count,

@@ -29,10 +29,18 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
     counts: bytes  # int64, events in the window
     others: list[Any] | None = None  # answers that are no floats (texts, lists, exact numbers)
     revision: int = 0  # how often late events have changed it since it seemed complete
+    # int64, of each group's window, where they differ: then `start` is the least, and a group may come twice.
+    starts: bytes | None = None
 
     @property
     def key(self) -> bytes:
         return f"{self.query}|{self.end}|{self.shard}".encode()
+
+    def row_starts(self) -> list[int]:
+        """Where the window of each row starts."""
+        if self.starts is None:
+            return [self.start] * len(self.groups)
+        return np.frombuffer(self.starts, np.int64).tolist()
 
     def rows(self) -> Iterator[tuple[GroupKey, float | None, int]]:
         """(group, value, count) of every group."""

@@ -14,9 +14,10 @@ import msgspec
 import numpy as np
 
 from optimizer.plan import Plan
-from streaming import shuffle
+from streaming import group_partials, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates import AGGREGATES
+from streaming.group_state import GroupLaneState
 from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.results import GroupKey, ResultBlock, answers
@@ -88,7 +89,7 @@ class Outcome:
     blocks: list[ResultBlock] = field(default_factory=list)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     meter: dict[str, object] = field(default_factory=dict)
-    touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start) to be stored
+    touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start or bucket) to be stored
     evicted: set[tuple[str, int]] = field(default_factory=set)
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
@@ -103,6 +104,7 @@ class Shard:
         self.group_limit = group_limit
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
         self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes if lane.kept}
+        self.group_lanes = {lane.id: GroupLaneState(lane) for lane in meta.timeline.group_lanes}
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
         return self.groups.setdefault(group_by, GroupIndex(self.group_limit))
@@ -110,11 +112,20 @@ class Shard:
     def restore(self, stored: Iterable[tuple[str, int, bytes]]) -> None:
         """Take stored slices back (after the groups); kernels are built from the closed ones."""
         for lane, start, data in sorted(stored):
+            if lane in self.group_lanes:
+                self.group_lanes[lane].restore(start, data, self.meta.watermark.value)
+                continue
             slices = self.lanes[lane]
             width = len(self._group_index(slices).keys)
             slices.open_slice(start, width).merge_bytes(data, width)
         for slices in self.lanes.values():
             slices.close_until(self.meta.watermark.value, len(self._group_index(slices).keys))
+
+    def slice_bytes(self, lane: str, start: int) -> bytes:
+        """What the state store keeps of a slice, or of a bucket of groups, that was touched in this batch."""
+        if lane in self.group_lanes:
+            return self.group_lanes[lane].bucket_bytes(start)
+        return self.lanes[lane].slice_bytes(start)
 
     def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
         began = time.perf_counter()
@@ -131,6 +142,7 @@ class Shard:
         self._answer_finals(before, now, batch, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
+        self._answer_group_windows(now, batch, outcome)
         self._forget_revisions(now)
         kernel_seconds = time.perf_counter() - kernel_began
         self._evict(now, outcome)
@@ -184,11 +196,21 @@ class Shard:
                 taken.partials += len(partials.start)
                 taken.events += int(partials.events.sum())
                 outcome.touched.update((partials.lane, start) for start in starts)
+            self._merge_groups(report, counts)
             outcome.dead_letters += report.dead_letters
             for lane, (count, reason) in report.failures.items():
                 known, why = outcome.failures.get(lane, (0, reason))
                 outcome.failures[lane] = (known + count, why)
         return counts
+
+    def _merge_groups(self, report: TaskReport, counts: dict[str, Taken]) -> None:
+        for message in report.group_partials:
+            partials = group_partials.unpacked(message, self.group_lanes)
+            state = self.group_lanes[partials.lane]
+            state.take(partials.rows, self.group_index(state.lane.group_by).numbers(partials.keys))
+            taken = counts.setdefault(partials.lane, Taken())
+            taken.partials += len(partials.rows)
+            taken.events += int(partials.rows.events.sum())
 
     def _adopt(self, reports: list[TaskReport]) -> bool:
         """Adopt the newest plan from an instant after all that was seen; True at the end of the data."""
@@ -298,6 +320,25 @@ class Shard:
             for (end, member), columns in zip(moved, found, strict=True):
                 self._emit(member, end, self._needed(member, columns, slices), batch, False, outcome)
 
+    def _answer_group_windows(self, now: int, batch: int, outcome: Outcome) -> None:
+        """Count and session windows that became final; of lanes that have gone, let the state go."""
+        lanes = {lane.id: lane for lane in self.meta.timeline.group_lanes}
+        for gone in self.group_lanes.keys() - lanes.keys():
+            outcome.evicted.update((gone, bucket) for bucket in self.group_lanes.pop(gone).buckets)
+        about = {
+            "source": self.source.id,
+            "plan": self.meta.timeline.version,
+            "shard": self.number,
+            "batch": batch,
+        }
+        for lane in lanes.values():
+            state = self.group_lanes.setdefault(lane.id, GroupLaneState(lane))
+            state.lane = lane
+            advanced = state.advance(now, self.meta.whole_from)
+            outcome.touched.update((lane.id, bucket) for bucket in advanced.touched)
+            outcome.evicted.update((lane.id, bucket) for bucket in advanced.emptied)
+            outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by).keys, about)
+
     def _needed(self, member: Member, columns: Columns, slices: LaneSlices) -> Columns:
         names = [part.name for part in AGGREGATES[member.aggregate].states]
         return columns.only(names, slices.parts)
@@ -397,6 +438,8 @@ class Shard:
     ) -> dict[str, object]:
         counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
         by_query = {member.query: member.segments[-1].lane for member in self.meta.timeline.members}
+        for group_lane in self.meta.timeline.group_lanes:
+            by_query |= {asked.query: group_lane.id for asked in group_lane.asked}
         produced: dict[str, int] = {}
         queries: dict[str, int] = {}
         nothing = Taken()
@@ -420,6 +463,17 @@ class Shard:
             for lane, slices in self.lanes.items()
             if slices.lane.until == LATEST
         }
+        for lane, state in self.group_lanes.items():
+            groups = self.group_index(state.lane.group_by)
+            trees[state.lane.tree] = state.meter() | {
+                "events": taken.get(lane, nothing).events,
+                "partials": taken.get(lane, nothing).partials,
+                "groups": len(groups.keys),
+                "results": produced.get(lane, 0),
+                "failed_values": outcome.failures.get(lane, (0, ""))[0],
+                "failure": outcome.failures.get(lane, (0, ""))[1],
+                "groups_limited": groups.is_full,
+            }
         watermark = self.meta.watermark
         return {
             "source": self.source.id,

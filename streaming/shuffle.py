@@ -45,6 +45,7 @@ class TaskReport(msgspec.Struct, array_like=True):
     plan: bytes | None = None  # newest message of the plans topic
     seconds: float = 0.0
     failures: dict[str, tuple[int, str]] = {}  # by lane: values that it could not take, and why one was not
+    group_partials: list[bytes] = []  # of count and session windows (streaming/group_partials.py)
 
 
 _encoder = msgspec.msgpack.Encoder()

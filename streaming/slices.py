@@ -110,7 +110,7 @@ class OpenSlice:
         """What it holds by now."""
         self._widen(width)
         states = (
-            _closed(part, gathered[:, :width])
+            closed_states(part, gathered[:, :width])
             for part, gathered in zip(self._parts, self._gathered, strict=True)
         )
         return Columns(self._counts[0, :width], self._counts[1, :width], tuple(states))
@@ -143,7 +143,7 @@ class OpenSlice:
         ]
 
 
-def _closed(part: Part, gathered: np.ndarray) -> np.ndarray:
+def closed_states(part: Part, gathered: np.ndarray) -> np.ndarray:
     """The states that gathered ones become: (columns, groups)."""
     if isinstance(part.gathering, Objects):
         states = np.empty_like(gathered)

@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import accounting, expressions, kafka_log, partials, progress, shuffle
+from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import FORMATS, FormatOptions
+from streaming.group_partials import GroupPartials
 from streaming.input_stream import TaskInput
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
@@ -126,13 +127,14 @@ def work(
             _take(run_, setup.source, types, gathered)
     for partition, count in removed.items():
         _report_of(partition, gathered).counts.removed += count
-    folded = []
+    folded, grouped = [], []
     if gathered.tables:
         table = pa.concat_tables(gathered.tables)
         order = Order(np.concatenate(gathered.times), np.concatenate(gathered.places))
         folded = partials.fold(table, order, timeline.lanes, types)
+        grouped = group_partials.fold(table, order, timeline.group_lanes, types)
     seconds = time.perf_counter() - began - waited
-    return _reports(setup, timeline, gathered, folded, seconds)
+    return _reports(setup, timeline, gathered, folded, grouped, seconds)
 
 
 def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType]:
@@ -142,6 +144,9 @@ def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType
         filters = (lane.signature.where, *lane.fragments)
         names.update(lane.signature.group_by, *map(expressions.fields, filters))
         names.update(expressions.fields_of_value(lane.signature.field, source.types))
+    for group_lane in timeline.group_lanes:
+        names.update(group_lane.group_by, expressions.fields(group_lane.where))
+        names.update(expressions.fields_of_value(group_lane.field, source.types))
     return {name: kind for name, kind in source.schema if name in names}
 
 
@@ -219,14 +224,17 @@ def _reports(
     timeline: Timeline,
     gathered: _Gathered,
     folded: list[LanePartials],
+    grouped: list[GroupPartials],
     seconds: float,
 ) -> list[bytes]:
     failures = {each.lane: each.failures for each in folded if each.failures[0]}
+    failures |= {each.lane: each.failures for each in grouped if each.failures[0]}
     parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
     for lane_partials in folded:
         for shard, part in enumerate(shuffle.split(lane_partials, setup.shards)):
             if part is not None:
                 parts[shard].append(shuffle.pack(part))
+    of_groups = [group_partials.packed_by_shard(each, setup.shards) for each in grouped]
     return [
         shuffle.encode(
             TaskReport(
@@ -238,6 +246,7 @@ def _reports(
                 plan=gathered.plan,
                 seconds=seconds,
                 failures=failures if shard == 0 else {},
+                group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
             )
         )
         for shard in range(setup.shards)

@@ -10,6 +10,8 @@ import msgspec
 import pyarrow as pa
 from kafka.record import MemoryRecordsBuilder
 
+from optimizer.group_trees import GroupTree
+from optimizer.group_windows import CountWindow, GroupQuery, GroupWindow, SessionWindow
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.windows import Window
@@ -34,6 +36,7 @@ KERNEL_USES = (
     ("min", "flatfit"),
 )
 
+GROUP_WINDOWS: tuple[GroupWindow, ...] = (CountWindow(4, 2), SessionWindow(1_000))
 SECONDS = 40  # of event time
 
 
@@ -44,7 +47,12 @@ def warm_up(uses: Sequence[tuple[str, str]] = KERNEL_USES) -> None:
         Tree(str(number), (_query(f"q{number}", aggregate),), kernel, edge_rate=1, omega=1, cost=1)
         for number, (aggregate, kernel) in enumerate(uses)
     )
-    timeline = Timeline().adopt(Plan(source.id, 1, "no_share", trees), EARLIEST)
+    group_trees = tuple(
+        GroupTree(str(number), (GroupQuery(f"q{number}", "", "mean", "v", window),), cost=1)
+        for number, window in enumerate(GROUP_WINDOWS, len(trees))
+    )
+    plan = Plan(source.id, 1, "no_share", trees, group_trees=group_trees)
+    timeline = Timeline().adopt(plan, EARLIEST)
     shard = Shard(0, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))
     setup = TaskSetup(source, timeline, "", "", shards=1)
     events = [(task.EVENT, msgspec.json.encode({"ts": at * 1_000, "v": at})) for at in range(SECONDS)]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.crashes.installation import Installation, kill, wait_until
 from benchmarks.crashes.verdict import Verdict, judge
-from optimizer.queries import QuerySpec, WindowSpec
+from optimizer.queries import CountSpec, QuerySpec, SessionSpec, WindowSpec
 
-# Both stay from beginning to end; what is added lives for some rounds.
+# These stay from beginning to end; what is added lives for some rounds.
 LASTING = (
     QuerySpec(
         "hot",
@@ -21,6 +21,7 @@ LASTING = (
         ("device",),
     ),
     QuerySpec("mean", "mean", "temp", (WindowSpec("30s", "10s"),), ("device",)),
+    QuerySpec("visit", "sum", "temp", (CountSpec(20, 5), SessionSpec("300ms")), ("device",)),
 )
 # One slide for all that is added: then every window fits the edges of any tree, and a series has no holes.
 ADDED_SLIDE = "10s"

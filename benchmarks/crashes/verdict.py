@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from benchmarks.crashes.installation import LATENESS, PARTITIONS, Installation, wait_until
-from optimizer.queries import QuerySpec
+from optimizer.group_windows import GroupQuery
+from optimizer.queries import QuerySpec, WindowSpec
 from streaming import results
+from streaming.aggregates.gathering import PARTITION
+from streaming.results import ResultBlock
 from tests.streaming import oracle
 
 Answers = dict[oracle.Row, tuple[float | None, int]]
@@ -84,7 +88,7 @@ def _read_log(installation: Installation) -> Log:
             if event["ts"] < greatest - LATENESS:
                 log.late.add((partition, offset))
             else:
-                log.accepted.append(event)
+                log.accepted.append(event | {"place": partition * PARTITION + offset})
             greatest = max(greatest, event["ts"])
     return log
 
@@ -124,15 +128,18 @@ def _check_dead_letters(installation: Installation, log: Log, verdict: Verdict) 
 def _check_answers(
     installation: Installation, log: Log, lasting: list[QuerySpec], removed: list[QuerySpec], verdict: Verdict
 ) -> None:
-    told = _final_answers(installation, verdict)
-    verdict.answers = len(told)
+    blocks = _final_blocks(installation, verdict)
+    told = _answers(blocks)
+    verdict.answers = sum(len(block.groups) for block in blocks)
+    _check_group_windows(blocks, log, lasting, verdict)
     path = installation.var_dir.parent / "accepted.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in log.accepted))
     for query in [*lasting, *removed]:
-        spec = {"source": {"event_time": "ts"}, "queries": [query.to_json()]}
-        right = oracle.answers(path, spec)
+        windows = [window for window in query.windows if isinstance(window, WindowSpec)]
+        timed = query.to_json() | {"windows": [window.to_json() for window in windows]}
+        right = oracle.answers(path, {"source": {"event_time": "ts"}, "queries": [timed]})
         own = {key: value for key, value in told.items() if key[0] == query.name}
-        for window in query.windows:
+        for window in windows:
             size = (window.range, window.slide)
             check_window(
                 f"{query.name} {size}",
@@ -160,24 +167,51 @@ def check_window(name: str, told: Answers, right: Answers, was_removed: bool, ve
     verdict.expect(f"{name}: wrong", _short((key, told[key], expected[key]) for key in wrong), "none")
 
 
-def _final_answers(installation: Installation, verdict: Verdict) -> Answers:
-    blocks: dict[tuple[str, int, int], dict[Any, Any]] = {}
-    answers: Answers = {}
+def _check_group_windows(
+    blocks: Iterable[ResultBlock], log: Log, lasting: list[QuerySpec], verdict: Verdict
+) -> None:
+    """Count and session windows of queries that were there from the beginning: all of them, and no others."""
+    happened = pa.Table.from_pylist(log.accepted)
+    for query in (one for spec in lasting for one in spec.queries() if isinstance(one, GroupQuery)):
+        told: oracle.Found = {}
+        for block in (block for block in blocks if block.query == query.id):
+            for start, (group, *answer) in zip(block.row_starts(), block.rows(), strict=True):
+                told.setdefault((block.end, group), []).append((start, *answer))
+        right = oracle.group_windows(query, f"{query.aggregate}({query.field})", happened)
+        verdict.expect(f"{query.id}: missing", _short(right.keys() - told.keys()), "none")
+        verdict.expect(f"{query.id}: too many", _short(told.keys() - right.keys()), "none")
+        wrong = [
+            (key, told[key], right[key]) for key in told.keys() & right.keys() if told[key] != right[key]
+        ]
+        verdict.expect(f"{query.id}: wrong", _short(wrong), "none")
+
+
+def _final_blocks(installation: Installation, verdict: Verdict) -> list[ResultBlock]:
+    """Each once; one that was told again must have been told alike."""
+    blocks: dict[bytes, ResultBlock] = {}
     for message in installation.read(installation.topics.results):
         block = results.decode(message)
         if not block.final:
             continue
-        key = (block.query, block.end, block.shard)
-        rows = {group: (value, count) for group, value, count in block.rows()}
-        if key in blocks:
+        if block.key in blocks:
             verdict.repeated_blocks += 1
-            verdict.expect(f"final block {key}, told again", rows, blocks[key])
-        blocks[key] = rows
+            told = [
+                sorted(zip(each.row_starts(), each.rows(), strict=True), key=str)
+                for each in (block, blocks[block.key])
+            ]
+            verdict.expect(f"final block {block.key!r}, told again", *told)
+        blocks[block.key] = block
+    return list(blocks.values())
+
+
+def _answers(blocks: Iterable[ResultBlock]) -> Answers:
+    """Those of time windows."""
+    answers: Answers = {}
+    for block in (block for block in blocks if block.starts is None):
         name, _, window = block.query.rpartition("@")
         size, slide = window.split("/")
-        answers |= {
-            (name, size, slide, group, block.start, block.end): answer for group, answer in rows.items()
-        }
+        for group, value, count in block.rows():
+            answers[name, size, slide, group, block.start, block.end] = (value, count)
     return answers
 
 

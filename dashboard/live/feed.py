@@ -13,9 +13,12 @@ from dashboard.live.meters import KEPT_MS
 from dashboard.models import SavedQuery
 from dashboard.planning.adoption import joined_at
 from optimizer.cost import Calibration
+from optimizer.group_windows import SessionWindow
+from optimizer.queries import AnyQuery, Query
 from streaming.results import GroupKey
 
 TOP_GROUPS = 8
+UNKNOWN_REACH_MS = 60_000
 
 Message = dict[str, Any]
 
@@ -48,7 +51,7 @@ class WatchedQuery:
         joined = joined_at(saved.source, queries, now)
         # Many groups times many windows is no chart: grouped queries show their first window.
         shown = queries[:1] if saved.group_by else queries
-        windows = tuple(WatchedWindow(q.id, q.window.range, q.window.slide, joined.get(q.id)) for q in shown)
+        windows = tuple(WatchedWindow(q.id, *_measures(q), joined.get(q.id)) for q in shown)
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -58,6 +61,14 @@ class WatchedQuery:
             group_by=tuple(saved.group_by),
             windows=windows,
         )
+
+
+def _measures(query: AnyQuery) -> tuple[int, int]:
+    """Range and slide; of windows that end when events say so, how far apart points are still one line."""
+    if isinstance(query, Query):
+        return query.window.range, query.window.slide
+    reach = query.window.gap if isinstance(query.window, SessionWindow) else UNKNOWN_REACH_MS
+    return reach, reach
 
 
 class QueryFeed:
@@ -113,7 +124,7 @@ class QueryFeed:
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
-        name = f"{window.range}/{window.slide}|" + "|".join(map(str, group))
+        name = "|".join([window.id.rpartition("@")[2], *map(str, group)])
         whole = name not in self._shown
         points = history.points(group, since=0 if whole else self._revision)
         return {

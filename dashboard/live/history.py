@@ -30,7 +30,10 @@ class Point(NamedTuple):
 
 
 class _Roster:
-    """The groups of a block; blocks with the same groups share one, as the keys would outweigh the values."""
+    """The groups of a block; blocks with the same groups share one, as the keys would outweigh the values.
+
+    A group with several count windows that end in the same millisecond is there with the last of them.
+    """
 
     def __init__(self, groups: list[GroupKey]) -> None:
         self.position = {tuple(group): at for at, group in enumerate(groups)}
@@ -113,7 +116,8 @@ class WindowHistory:
         values: dict[GroupKey, float | None] = {}
         for end in reversed((finals or self.ends[::-1])[:2]):
             for cell in self.cells[end].values():
-                values.update(zip(cell.roster.groups, map(_finite, cell.values.tolist()), strict=True))
+                found = cell.values.tolist()
+                values.update((group, _finite(found[at])) for group, at in cell.roster.position.items())
         return values
 
     def _point(self, end: int, group: GroupKey) -> Point | None:

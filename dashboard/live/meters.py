@@ -184,7 +184,7 @@ def _groups(source_key: str, batch: Batch) -> dict[tuple[str, ...], int]:
     if version is None:
         return {}
     groups: dict[tuple[str, ...], int] = {}
-    for tree in version.value().trees:
+    for tree in version.value().all_trees:
         work = batch.trees.get(tree.id)
         if work is not None and work.groups:
             group_by = tree.queries[0].group_by

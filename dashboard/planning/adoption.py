@@ -5,17 +5,18 @@ from datetime import UTC, datetime
 
 from dashboard.planning.models import PlanVersion
 from dashboard.sources.models import Source
-from optimizer.queries import Query
+from optimizer.queries import AnyQuery, Query
 
 SLACK_MS = 60_000  # for a job that takes the plan up late
 
 
-def joined_at(source: Source, queries: Sequence[Query], now: int) -> dict[str, int]:
+def joined_at(source: Source, queries: Sequence[AnyQuery], now: int) -> dict[str, int]:
     """When each of these queries joined the plan (ms), for those that may still wait for a whole window.
 
     The source's first plan does not count: with it, the job reads the past that Kafka still holds.
     """
-    longest = max(query.window.range + query.window.slide for query in queries)
+    timed = (query.window for query in queries if isinstance(query, Query))
+    longest = max((window.range + window.slide for window in timed), default=0)
     cut = datetime.fromtimestamp((now - longest - source.allowed_lateness - SLACK_MS) / 1000, UTC)
     versions = PlanVersion.objects.filter(source=source).order_by("version")
     settled = versions.filter(created_at__lt=cut).last() or versions.first()
@@ -30,4 +31,4 @@ def joined_at(source: Source, queries: Sequence[Query], now: int) -> dict[str, i
 
 
 def _ids(version: PlanVersion) -> list[str]:
-    return [query.id for query in version.value().queries]
+    return [query.id for query in version.value().all_queries]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimizer import Statistics, optimize
-from optimizer.cost import estimated_throughput, load, tree_cost
+from optimizer.cost import estimated_throughput, group_cost, load, tree_cost
 from optimizer.durations import format_duration
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
@@ -39,7 +39,7 @@ class TreeRow:
 class Overview:
     """A plan at what is known now of its stream."""
 
-    rows: list[TreeRow]
+    rows: list[TreeRow]  # of trees whose slices can be drawn on one time axis
     queries: int
     price: float  # total cost, in queries that run alone
     load: float
@@ -52,12 +52,13 @@ def overview(plan: Plan, statistics: Statistics) -> Overview:
     """Cost everything anew with these statistics: the plan may be older than the measurements."""
     costs = {tree.id: tree_cost(tree.queries, statistics).total for tree in plan.trees if tree.queries}
     total = sum(costs.values())
-    alone = optimize(plan.queries, statistics, source=plan.source, strategy="no_share")
+    alone = optimize(plan.all_queries, statistics, source=plan.source, strategy="no_share")
+    apart = sum(group_cost(tree.window, tree.key, statistics) for tree in plan.group_trees)
     throughput = estimated_throughput(plan, statistics)
     return Overview(
         rows=[_row(tree, costs[tree.id], total) for tree in plan.trees if tree.queries],
-        queries=len(plan.queries),
-        price=total / alone.total_cost * len(plan.queries) if alone.total_cost else 0.0,
+        queries=len(plan.all_queries),
+        price=(total + apart) / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
         load=load(plan, statistics),
         load_alone=load(alone, statistics),
         throughput=throughput,

@@ -9,6 +9,7 @@ from optimizer.durations import UNITS_MS, format_duration
 from optimizer.edges import count_edges
 from optimizer.estimates import plan_estimate
 from optimizer.explain import NARROW_SPACE, Explainer, cost_text, significant
+from optimizer.group_trees import GroupTree
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.strategies import Strategy
@@ -31,7 +32,8 @@ def plan_json(plan: Plan, labels: Mapping[str, str]) -> dict[str, Any]:
             "cost": cost,
             "trees": [
                 _tree_json(tree, labels, tree.id in feeding) for tree in plan.trees if tree.node == node
-            ],
+            ]
+            + [_group_tree_json(tree, labels) for tree in plan.group_trees if tree.node == node],
         }
         for node, cost in enumerate(plan.node_costs)
     ]
@@ -61,6 +63,14 @@ def _tree_json(tree: Tree, labels: Mapping[str, str], feeds: bool) -> dict[str, 
     return value
 
 
+def _group_tree_json(tree: GroupTree, labels: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "queries": [labels[query.id] for query in tree.queries],
+        "window": tree.window.to_json(),
+        "cost": tree.cost,
+    }
+
+
 def _edges(tree: Tree) -> tuple[int, int]:
     """Edges in the composite slide, and its ticks; answers made of other answers come once a slide."""
     return (1, tree.windows[0].slide) if tree.through else count_edges(tree.edge_classes)
@@ -80,17 +90,21 @@ def plan_text(plan: Plan, strategy: Strategy, labels: Mapping[str, str], statist
         for tree in plan.trees:
             if tree.node == node:
                 lines += ["", _tree_line(tree, statistics.model), *_window_lines(tree, labels)]
+        for group_tree in plan.group_trees:
+            if group_tree.node == node:
+                lines += ["", _group_tree_line(group_tree, statistics.model)]
+                lines += _aligned_pairs([(labels[each.id], each.window.words) for each in group_tree.queries])
     explainer = Explainer(plan, statistics)
-    if plan.queries:
+    if plan.all_queries:
         lines += ["", "Why so"]
-    for query in sorted(plan.queries, key=lambda query: labels[query.id]):
+    for query in sorted(plan.all_queries, key=lambda query: labels[query.id]):
         lines += ["", *explainer.explanation(query.id).lines()]
     return "\n".join(lines)
 
 
 def _headline(plan: Plan, strategy: Strategy, statistics: Statistics) -> str:
     cost = cost_text(plan.total_cost, statistics.model)
-    windows, trees = _counted(len(plan.queries), "window"), _counted(len(plan.trees), "tree")
+    windows, trees = _counted(len(plan.all_queries), "window"), _counted(len(plan.all_trees), "tree")
     line = f"{strategy.label}: {windows} in {trees}, {cost} at λ = {significant(statistics.rate)}/s"
     if statistics.model == "papers":
         return line
@@ -110,9 +124,17 @@ def _tree_line(tree: Tree, model: str) -> str:
     return " · ".join([*parts, cost_text(tree.cost, model)])
 
 
+def _group_tree_line(tree: GroupTree, model: str) -> str:
+    return f"Tree {tree.id} · windows of each group’s own events · {cost_text(tree.cost, model)}"
+
+
 def _window_lines(tree: Tree, labels: Mapping[str, str]) -> list[str]:
     rows = [(labels[query.id], _window(query.window.range, query.window.slide)) for query in tree.queries]
     rows += [("(added)", _window(window.range, window.slide)) for window in tree.added_windows]
+    return _aligned_pairs(rows)
+
+
+def _aligned_pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
     width = max((len(label) for label, _ in rows), default=0)
     return [f"  {label.ljust(width)}  {window}" for label, window in rows]
 
@@ -138,7 +160,7 @@ def _compared(outcome: Outcome, least: float) -> list[str]:
     return [
         strategy.label,
         strategy.kind,
-        str(len(plan.trees)),
+        str(len(plan.all_trees)),
         significant(plan.total_cost),
         significant(plan.max_node_cost),
         f"{significant(1000 * outcome.seconds)} ms",

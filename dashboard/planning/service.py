@@ -17,7 +17,7 @@ from optimizer.cost import estimated_throughput, load
 from optimizer.explain import Joining, joining
 from optimizer.incremental import adapt
 from optimizer.plan import Plan
-from optimizer.queries import Query, QuerySpec
+from optimizer.queries import AnyQuery, Query, QuerySpec
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
@@ -56,7 +56,7 @@ def replan(source: Source, cause: str) -> PlanVersion:
             plan=plan.to_json(),
             cause=cause,
             statistics=known.to_json(),
-            estimated_throughput=estimated_throughput(plan, known) if plan.trees else None,
+            estimated_throughput=estimated_throughput(plan, known) if plan.all_trees else None,
         )
         transaction.on_commit(lambda: _try_to_publish(source))
     return made
@@ -126,13 +126,17 @@ def _running(source: Source, version: PlanVersion | None) -> Plan:
     return replace(version.value(), strategy=STRATEGY)
 
 
-def _all_queries(source: Source) -> list[Query]:
+def _all_queries(source: Source) -> list[AnyQuery]:
     saved = SavedQuery.objects.filter(source=source).order_by("pk")
     return [query for row in saved for query in row.queries()]
 
 
-def _first_result_seconds(source: Source, queries: list[Query]) -> float:
-    """Until the first window ends, its lateness has passed and the batch that holds both is done."""
+def _first_result_seconds(source: Source, queries: list[AnyQuery]) -> float:
+    """Until the first window ends, its lateness has passed and the batch that holds both is done.
+
+    When a count or session window ends is for the events to say: it may be the next one.
+    """
     now = time.time_ns() // 1_000_000
-    until_end = min(query.window.first_end_after(now) for query in queries) - now
+    ends = (query.window.first_end_after(now) for query in queries if isinstance(query, Query))
+    until_end = min(ends, default=now) - now
     return (until_end + source.allowed_lateness) / 1000 + BATCH_SECONDS

@@ -5,14 +5,16 @@ from typing import Any
 
 import msgspec
 
-from optimizer.queries import InvalidQuery, Query, QuerySpec
+from optimizer.queries import AnyQuery, InvalidQuery, QuerySpec
+
+EVENTS = ("count", "every")  # of a window, that are numbers of events
 
 
 @dataclass(frozen=True)
 class SpecQueries:
     """Single-window queries, and how to call each: by its name, or as `name@range/slide` among several."""
 
-    queries: tuple[Query, ...]
+    queries: tuple[AnyQuery, ...]
     labels: dict[str, str]  # by id
 
 
@@ -23,7 +25,7 @@ def read_queries(text: bytes) -> SpecQueries:
         raise ValueError(f"The spec is not JSON: {error}.") from error
     if not isinstance(value, dict) or not isinstance(value.get("queries"), list):
         raise ValueError("A spec is an object with a list of “queries”, and perhaps a “source”.")
-    queries: list[Query] = []
+    queries: list[AnyQuery] = []
     labels: dict[str, str] = {}
     names: set[str] = set()
     for number, item in enumerate(value["queries"], start=1):
@@ -53,7 +55,7 @@ def _in_words(window: Any) -> Any:
     """A window with durations such as `90s` where it had numbers of seconds."""
     if not isinstance(window, dict):
         return window
-    return {key: _duration(key, value) for key, value in window.items()}
+    return {key: value if key in EVENTS else _duration(key, value) for key, value in window.items()}
 
 
 def _duration(key: str, value: Any) -> Any:
@@ -69,4 +71,8 @@ def _duration(key: str, value: Any) -> Any:
 
 
 def _written(window: dict[str, Any]) -> str:
+    if "count" in window:
+        return f"{window['count']} events/{window.get('every', window['count'])}"
+    if "gap" in window:
+        return f"gap {window['gap']}"
     return f"{window['range']}/{window.get('slide', window['range'])}"

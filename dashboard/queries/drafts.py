@@ -8,7 +8,7 @@ from django.http import QueryDict
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import parse_windows, write_windows
 from dashboard.sources.models import Source
-from optimizer.queries import InvalidQuery, QuerySpec, WindowSpec
+from optimizer.queries import AnyWindowSpec, InvalidQuery, QuerySpec
 from streaming.expressions import InvalidExpression, check
 
 NUMERIC = ("integer", "number")
@@ -98,7 +98,7 @@ class Checked:
 
     draft: Draft
     problems: Mapping[str, Problem]
-    windows: tuple[WindowSpec, ...]
+    windows: tuple[AnyWindowSpec, ...]
     answerable: QuerySpec | None  # without name and filter if these are wrong; None: nothing to compute
 
     @property
@@ -135,7 +135,7 @@ def check_draft(draft: Draft) -> Checked:
     return Checked(draft, problems, windows, answerable)
 
 
-def _windows(draft: Draft, problems: dict[str, Problem]) -> tuple[WindowSpec, ...]:
+def _windows(draft: Draft, problems: dict[str, Problem]) -> tuple[AnyWindowSpec, ...]:
     try:
         windows = parse_windows(draft.windows_text)
         # The rules about sets of windows are QuerySpec's own; the other parts are checked by themselves.

@@ -7,7 +7,7 @@ from django.db import models
 from django.urls import reverse
 
 from dashboard.sources.models import Source
-from optimizer.queries import Query, QuerySpec
+from optimizer.queries import AnyQuery, QuerySpec
 
 _KEY_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is mistaken for another
 
@@ -63,5 +63,5 @@ class SavedQuery(models.Model):
             }
         )
 
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[AnyQuery]:
         return self.spec().queries(key=self.key)

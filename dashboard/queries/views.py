@@ -21,6 +21,7 @@ from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.sources.models import Source
 from optimizer.queries import WindowSpec
+from optimizer.windows import Window
 
 
 @require_GET
@@ -44,7 +45,10 @@ def _trees(sources: set[Source]) -> dict[str, str]:
     """The tree of every single-window query in the newest plans."""
     versions = [version for source in sources if (version := planning.newest(source))]
     return {
-        query.id: tree.id for version in versions for tree in version.value().trees for query in tree.queries
+        query.id: tree.id
+        for version in versions
+        for tree in version.value().all_trees
+        for query in tree.queries
     }
 
 
@@ -126,13 +130,14 @@ def _form_context(
     if looked_at.answerable is not None and draft.source is not None:
         preview = planning.preview(draft.source, looked_at.answerable, replacing=editing)
         context["cost"] = cost_cells(preview, draft.source.allowed_lateness)
-        context["drawing"] = _drawing(looked_at.answerable.windows)
+        timed = [spec.window() for spec in looked_at.answerable.windows if isinstance(spec, WindowSpec)]
+        context["drawing"] = _drawing(timed) if timed else None
     return context
 
 
-def _drawing(windows: tuple[WindowSpec, ...]) -> str:
+def _drawing(windows: list[Window]) -> str:
     """What the window drawing needs, as JSON: ranges, slides and the classes on which slices end."""
-    ordered = sorted(spec.window() for spec in windows)
+    ordered = sorted(windows)
     classes = sorted(set().union(*(window.edge_classes for window in ordered)))
     return json.dumps({"windows": [[w.range, w.slide] for w in ordered], "edges": classes})
 

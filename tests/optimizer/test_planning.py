@@ -104,7 +104,7 @@ def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
 
 
 def test_a_plan_of_another_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="This plan has format 99, not 2"):
+    with pytest.raises(ValueError, match="This plan has format 99, not 3"):
         Plan.from_json({**plan([A]).to_json(), "format": 99})
 
 

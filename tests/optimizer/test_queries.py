@@ -56,7 +56,8 @@ def test_count_needs_no_field() -> None:
         (
             {"windows": ["1m"]},
             "windows",
-            "A window is an object with a range and a slide, such as 1m and 10s.",
+            "A window is an object with a range and a slide, such as 1m and 10s, with a count and an every, "
+            "such as 100 and 10, or with a gap, such as 30s.",
         ),
         (
             {"windows": [{"range": "10 apples"}]},

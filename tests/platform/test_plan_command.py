@@ -403,3 +403,20 @@ def test_it_starts_neither_spark_nor_java_nor_a_database(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["nodes"][0]["trees"][0]["queries"] == ["a"]
     assert not list((tmp_path / "var").glob("*.sqlite3*"))
+
+
+def test_count_and_session_windows_are_planned_beside_the_others(planned: Any, planned_json: Any) -> None:
+    timed = asked("a", (60, 10))
+    grouped = {**asked("g"), "windows": [{"count": 100, "every": 40}, {"gap": 30}], "group_by": ["device"]}
+    [node] = planned_json(timed, grouped, rate=100, strategy="weave_share")["nodes"]
+    assert [list(tree) for tree in node["trees"]] == [TREE_KEYS, *[["queries", "window", "cost"]] * 2]
+    assert node["trees"][1:] == [
+        {"queries": ["g@100 events/40"], "window": {"count": 100, "every": 40}, "cost": 212.5},
+        {"queries": ["g@gap 30"], "window": {"gap": 30_000}, "cost": 200.0},
+    ]
+    text = planned(timed, grouped, rate=100, strategy="weave_share", compare=True)
+    assert text.startswith("WeaveShare: 3 windows in 3 trees, ")
+    lines = text.splitlines()
+    at = lines.index("Tree 2 · windows of each group’s own events · 212 operations/s")
+    assert lines[at + 1] == "  g@100 events/40  100 events every 40"
+    assert "g: sum of temp over sessions with a gap of 30s by device" in lines

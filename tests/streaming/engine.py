@@ -110,7 +110,7 @@ class Engine:
             told = [shuffle.decode(report[number]) for report in [*reports, control]]
             outcome = shard.apply(told, self.batch_number)
             for key in outcome.touched:
-                self.stored[number][key] = shard.lanes[key[0]].slice_bytes(key[1])
+                self.stored[number][key] = shard.slice_bytes(*key)
             for key in outcome.evicted:
                 self.stored[number].pop(key, None)
             self.blocks += outcome.blocks

@@ -1,13 +1,18 @@
 """Window answers by DuckDB: an engine that we did not write, by the definition of a window."""
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from optimizer.durations import parse_duration
+from optimizer.group_windows import CountWindow, GroupQuery
 
 Row = tuple[str, str, str, tuple[Any, ...], int, int]  # query, range, slide, group, start and end in ms
+# By end and group, the windows that end then, in order: start, answer, events.
+Found = dict[tuple[int, tuple[Any, ...]], list[tuple[int, Any, int]]]
 
 
 def answers(events: Path, spec: dict[str, Any]) -> dict[Row, tuple[float | None, int]]:
@@ -43,3 +48,45 @@ def _sql(query: dict[str, Any], time_field: str, size: int, slide: int) -> str:
         )
         SELECT start, {value}, count(*) {names} FROM placed GROUP BY start {names}
     """
+
+
+def group_windows(query: GroupQuery, answer: str, happened: pa.Table) -> Found:
+    """Count windows as windows of numbered rows, sessions as gaps and islands; `answer` is SQL.
+
+    Of `happened`, column `ts` has the times and `place` the order of events where times are equal.
+    """
+    connection = duckdb.connect()
+    connection.register("happened", happened)
+    found: Found = defaultdict(list)
+    sql = _count_sql if isinstance(query.window, CountWindow) else _session_sql
+    for end, start, value, count, *group in connection.execute(sql(query, answer)).fetchall():
+        found[end, tuple(group)].append((start, value, count))
+    return found
+
+
+def _count_sql(query: GroupQuery, answer: str) -> str:
+    names, over = _names_and_order(query)
+    same = "".join(f" AND p.{name} IS NOT DISTINCT FROM e.{name}" for name in query.group_by)
+    count, every = query.window.count, query.window.every
+    return f"""
+        WITH numbered AS (SELECT *, row_number() {over} AS n FROM happened WHERE {query.where or "true"}),
+        ends AS (SELECT * FROM numbered WHERE n % {every} = 0 AND n >= {count}),
+        held AS (SELECT p.*, e.n AS e, e.ts + 1 AS ended FROM ends e JOIN numbered p
+            ON p.n > e.n - {count} AND p.n <= e.n {same})
+        SELECT ended, min(ts), {answer}, count(*) {names} FROM held GROUP BY ended, e {names} ORDER BY e
+    """
+
+
+def _session_sql(query: GroupQuery, answer: str) -> str:
+    names, over = _names_and_order(query)
+    gap = query.window.gap
+    return f"""
+        WITH followed AS (SELECT *, lag(ts) {over} AS before FROM happened WHERE {query.where or "true"}),
+        held AS (SELECT *, sum((before IS NULL OR ts - before > {gap})::INT) {over} AS session FROM followed)
+        SELECT max(ts) + {gap}, min(ts), {answer}, count(*) {names} FROM held GROUP BY session {names}
+    """
+
+
+def _names_and_order(query: GroupQuery) -> tuple[str, str]:
+    names = "".join(f", {name}" for name in query.group_by)
+    return names, f"OVER (PARTITION BY 1 {names} ORDER BY ts, place)"
