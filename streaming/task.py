@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 from streaming import accounting, expressions, partials, progress, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
-from streaming.formats import FORMATS, FormatOptions
+from streaming.formats import DECODERS, FormatOptions
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shuffle import PartitionReport, TaskReport
@@ -140,7 +141,7 @@ def _take_events(
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
     options = FormatOptions(tuple(source.types), source.avro_schema, dictionaries=True)
-    decoded = FORMATS[source.format](run_.column(4), types, options)
+    decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
     where = places(run_.column(1)[0].as_py(), run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows])
@@ -164,6 +165,8 @@ def _report_of(partition: int, gathered: _Gathered) -> PartitionReport:
 
 def _dead_letter(source: SourceSpec, run_: pa.RecordBatch, refusal: Refusal) -> DeadLetter:
     _, partition, offset, timestamp, value, _ = (column[refusal.row].as_py() for column in run_.columns)
+    if isinstance(value, dict):  # a row of a file
+        value = msgspec.json.encode(value)
     return accounting.dead_letter(
         source.id, partition, offset, timestamp, refusal.kind, refusal.reason, value
     )
