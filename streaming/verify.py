@@ -59,7 +59,8 @@ SQL = {
     "min": "min({v})",
     "max": "max({v})",
     "range": "max({v}) - min({v})",
-    "product": "product({v})",
+    # DuckDB's own is no number where a zero follows what no double holds.
+    "product": "CASE WHEN bool_or({v} = 0) THEN 0 ELSE product({v}) END",
     "geometric_mean": "CASE WHEN min({v}) < 0 THEN NULL WHEN min({v}) = 0 THEN 0 ELSE geomean({v}) END",
     "sum_of_squares": "fsum({v} * {v})",
     "variance": "var_samp({v})",
