@@ -1,5 +1,6 @@
 """A topic where it lies, from one time to another: read only, nothing copied, no offset committed."""
 
+import gc
 import re
 import time
 from collections.abc import Collection, Iterator
@@ -19,6 +20,7 @@ from streaming.sources import FieldType, TimeUnit
 from streaming.watch import look
 
 SCHEME = "kafka://"
+MESSAGES_AT_ONCE = 50_000
 ANSWER_SECONDS = 30.0  # without a message, and the cluster counts as gone
 INFERRED = ("json", "csv", "tsv")  # formats whose fields can be told from the messages
 Message = Any  # by its type one could lack its partition and offset, but none that was consumed does
@@ -89,30 +91,25 @@ class TopicSpan:
         self.types = self._inferred()
 
     def batches(self, fields: Collection[str], now: int) -> Iterator[Batch]:
-        waiting: list[Message] = []
-        done = dict.fromkeys(self._ends, 0)
+        waiting: list[pa.RecordBatch] = []
+        positions = dict(self._starts)
         for messages in self._read():
-            waiting += messages
-            done |= {message.partition(): message.offset() + 1 for message in messages}
-            if len(waiting) >= BATCH_EVENTS:
-                yield self._batch(waiting, done, now)
+            for partition, part in messages.apart():
+                waiting.append(rows(part.values, partition, part.offsets, part.timestamps, now))
+                positions[partition] = int(part.offsets[-1]) + 1
+            if sum(map(len, waiting)) >= BATCH_EVENTS:
+                yield Batch(waiting, self._done(positions))
                 waiting = []
         if waiting:
-            yield self._batch(waiting, done, now)
+            yield Batch(waiting, self.total)
 
-    def _batch(self, messages: list[Message], done: dict[int, int], now: int) -> Batch:
-        """Partition by partition: a map task judges each by itself, in the order of its log."""
-        apart: dict[int, list[Message]] = {}
-        for message in messages:
-            apart.setdefault(message.partition(), []).append(message)
-        parts = [_rows(partition, found, now) for partition, found in apart.items()]
-        read = sum(max(0, end - self._starts[part]) for part, end in done.items())
-        return Batch(parts, read)
+    def _done(self, positions: dict[int, int]) -> int:
+        return sum(position - self._starts[part] for part, position in positions.items())
 
     def _inferred(self) -> dict[str, FieldType]:
         sample: list[bytes] = []
         for messages in self._read():
-            sample += [value for message in messages if (value := message.value()) is not None]
+            sample += messages.values.drop_null().to_pylist()
             if len(sample) >= SAMPLE_EVENTS:
                 break
         inference = infer(sample[:SAMPLE_EVENTS], self.format)
@@ -121,33 +118,51 @@ class TopicSpan:
             raise UnreadableEvents(f"No message of the topic “{self.name}” can be read as {kind}.")
         return dict(inference.schema)
 
-    def _read(self) -> Iterator[list[Message]]:
+    def _read(self) -> Iterator["_Messages"]:
         """All messages, as they come."""
         consumer = self._consumer()
         try:
             consumer.assign([TopicPartition(self.name, part, self._starts[part]) for part in self._ends])
             unread, heard = set(self._ends), time.monotonic()
             while unread:
-                found = consumer.consume(50_000, timeout=0.2)
-                if found:
+                messages = self._consumed(consumer, unread)
+                if messages is not None:
                     heard = time.monotonic()
+                    yield messages
                 elif time.monotonic() - heard > ANSWER_SECONDS:
                     servers = self._address.bootstrap_servers
                     raise UnreadableEvents(f"The Kafka cluster at {servers} has stopped answering.")
-                yield [message for message in found if self._belongs(message, unread)]
         finally:
             consumer.close()
 
-    def _belongs(self, message: Message, unread: set[int]) -> bool:
-        """Whether it is a message of the span; a partition that has come to its end is crossed off."""
-        partition, offset, error = message.partition(), message.offset(), message.error()
-        if error is not None and error.code() != KafkaError._PARTITION_EOF:
-            raise UnreadableEvents(f"The topic “{self.name}” cannot be read: {error.str()}.")
-        # The last offsets may hold no message (transactions, compaction): then only the end itself is told.
-        end = self._ends[partition]
-        if offset >= end - 1:
-            unread.discard(partition)
-        return error is None and offset < end
+    def _consumed(self, consumer: Consumer, unread: set[int]) -> "_Messages | None":
+        """The next messages; None if there were none in a while.
+
+        The collector rests meanwhile: going over so many objects for cycles takes as long as all the rest.
+        """
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            found = consumer.consume(MESSAGES_AT_ONCE, timeout=0.2)
+            return self._taken(found, unread) if found else None
+        finally:
+            if was_enabled:
+                gc.enable()
+
+    def _taken(self, found: list[Message], unread: set[int]) -> "_Messages":
+        """The messages of the span; partitions that have come to their end are crossed off."""
+        messages = _Messages.of([message for message in found if message.error() is None])
+        reached = {part: int(each.offsets[-1]) + 1 for part, each in messages.apart()}
+        for message in found if len(messages.values) < len(found) else ():
+            error = message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise UnreadableEvents(f"The topic “{self.name}” cannot be read: {error.str()}.")
+            if error is not None:  # the last offsets may hold no message: transactions, compaction
+                reached[message.partition()] = message.offset()
+        unread -= {part for part, offset in reached.items() if offset >= self._ends[part]}
+        ends = np.zeros(1 + max(self._ends), np.int64)
+        ends[list(self._ends)] = list(self._ends.values())
+        return messages.only(messages.offsets < ends[messages.partitions])
 
     def _offsets_at(self, instant: int, ends: dict[int, int]) -> dict[int, int]:
         """Of each partition, the first message that is not older."""
@@ -182,12 +197,34 @@ class TopicSpan:
         )
 
 
-def _rows(partition: int, messages: list[Message], now: int) -> pa.RecordBatch:
-    count = len(messages)
-    values = pa.array([message.value() for message in messages], pa.binary())
-    offsets = np.fromiter((message.offset() for message in messages), np.int64, count)
-    timestamps = np.fromiter((message.timestamp()[1] for message in messages), np.int64, count)
-    return rows(values, partition, offsets, timestamps, now)
+@dataclass(frozen=True)
+class _Messages:
+    """Messages in columns."""
+
+    partitions: np.ndarray
+    offsets: np.ndarray
+    timestamps: np.ndarray
+    values: pa.Array
+
+    @classmethod
+    def of(cls, messages: list[Message]) -> "_Messages":
+        return cls(
+            np.array([message.partition() for message in messages], np.int64),
+            np.array([message.offset() for message in messages], np.int64),
+            np.array([message.timestamp()[1] for message in messages], np.int64),
+            pa.array([message.value() for message in messages], pa.binary()),
+        )
+
+    def apart(self) -> Iterator[tuple[int, "_Messages"]]:
+        """Partition by partition: a map task judges each by itself, in the order of its log."""
+        for partition in np.unique(self.partitions).tolist():
+            yield partition, self.only(self.partitions == partition)
+
+    def only(self, kept: np.ndarray) -> "_Messages":
+        if kept.all():
+            return self
+        columns = (self.partitions[kept], self.offsets[kept], self.timestamps[kept])
+        return _Messages(*columns, self.values.filter(pa.array(kept)))
 
 
 def _span(since: int | None, until: int | None) -> str:
