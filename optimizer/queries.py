@@ -44,11 +44,6 @@ class WindowSpec:
     def words(self) -> str:
         return f"{self.range} every {self.slide}"
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """What a result says of its window."""
-        return {"range": self.range, "slide": self.slide}
-
     def to_json(self) -> dict[str, str]:
         return {"range": self.range, "slide": self.slide} | ({"offset": self.offset} if self.offset else {})
 
@@ -74,10 +69,6 @@ class CountSpec:
     def words(self) -> str:
         return f"{self.count} events every {self.every}"
 
-    @property
-    def labels(self) -> dict[str, int]:
-        return self.to_json()
-
     def to_json(self) -> dict[str, int]:
         return {"count": self.count, "every": self.every}
 
@@ -101,10 +92,6 @@ class SessionSpec:
     @property
     def words(self) -> str:
         return self.written
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return self.to_json()
 
     def to_json(self) -> dict[str, str]:
         return {"gap": self.gap}

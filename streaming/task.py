@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
-from streaming.formats import FORMATS, FormatOptions
+from streaming.formats import DECODERS, FormatOptions
 from streaming.group_partials import GroupPartials
 from streaming.input_stream import TaskInput
 from streaming.lane_partials import LanePartials
@@ -190,7 +190,7 @@ def _take_events(
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
     options = FormatOptions(tuple(source.types), source.avro_schema, dictionaries=True)
-    decoded = FORMATS[source.format](run_.column(4), types, options)
+    decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
     where = places(run_.column(1)[0].as_py(), run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows])
@@ -214,6 +214,8 @@ def _report_of(partition: int, gathered: _Gathered) -> PartitionReport:
 
 def _dead_letter(source: SourceSpec, run_: pa.RecordBatch, refusal: Refusal) -> DeadLetter:
     _, partition, offset, timestamp, value, _ = (column[refusal.row].as_py() for column in run_.columns)
+    if isinstance(value, dict):  # a row of a file
+        value = msgspec.json.encode(value)
     return accounting.dead_letter(
         source.id, partition, offset, timestamp, refusal.kind, refusal.reason, value
     )

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-_WIDTH = 100
-_CLEAR = "\r\x1b[K"
+WIDTH = 100
+CLEAR = "\r\x1b[K"
 
 
 class Progress:
@@ -26,15 +26,15 @@ class Progress:
 
         def tell(detail: str) -> None:
             if self._live:
-                self._write(f"{_CLEAR}… {what}: {detail}"[:_WIDTH])
+                self._write(f"{CLEAR}… {what}: {detail}"[:WIDTH])
 
         self._write(f"… {what}" + ("" if self._live else "\n"))
         try:
             yield tell
         except BaseException:
-            self._write(f"{_CLEAR}✗ {what}\n" if self._live else f"✗ {what}\n")
+            self._write(f"{CLEAR}✗ {what}\n" if self._live else f"✗ {what}\n")
             raise
-        self._write(f"{_CLEAR if self._live else ''}✓ {what} ({time.monotonic() - began:.1f} s)\n")
+        self._write(f"{CLEAR if self._live else ''}✓ {what} ({time.monotonic() - began:.1f} s)\n")
 
     def note(self, text: str) -> None:
         self._write(f"{text}\n")

@@ -1,6 +1,5 @@
 """Every aggregate over every kind of window, grouped and filtered, as every strategy plans it: as DuckDB."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from optimizer import Statistics, optimize
 from optimizer.queries import Query
 from optimizer.strategies import STRATEGIES
 from optimizer.windows import Window
+from streaming import verify
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
 from streaming.sources import SourceSpec
@@ -35,46 +35,6 @@ SOURCE = SourceSpec(
     event_time="ts",
     allowed_lateness=3_000,
 )
-ORDER = "ORDER BY ts, place"
-# What DuckDB calls them, over the values of a field that are not null, in the order of events.
-SQL = {
-    "count": "count({v})",
-    "sum": "sum({v})",
-    "exact_sum": "sum({v}::BIGINT)",
-    "mean": "avg({v})",
-    "min": "min({v})",
-    "max": "max({v})",
-    "range": "max({v}) - min({v})",
-    "product": "product({v})",
-    "geometric_mean": "CASE WHEN min({v}) < 0 THEN NULL WHEN min({v}) = 0 THEN 0 ELSE geomean({v}) END",
-    "sum_of_squares": "sum({v} * {v})",
-    "variance": "var_samp({v})",
-    "variance_population": "var_pop({v})",
-    "stddev": "stddev_samp({v})",
-    "stddev_population": "stddev_pop({v})",
-    "first": f"first({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
-    "last": f"last({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
-    "first_n": f"(list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL))[:10]",
-    "last_n": f"(list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL))[-10:]",
-    "argmin": "first(ts ORDER BY {v}, ts, place) FILTER ({v} IS NOT NULL)",
-    "argmax": "first(ts ORDER BY {v} DESC, ts, place) FILTER ({v} IS NOT NULL)",
-    "min_count": "len(list_filter(list({v}), lambda x: x = list_min(list({v}))))",
-    "max_count": "len(list_filter(list({v}), lambda x: x = list_max(list({v}))))",
-    "top_k": "(list({v} ORDER BY {v} DESC) FILTER ({v} IS NOT NULL))[:10]",
-    "text_min": "min({v})",
-    "text_max": "max({v})",
-    "concat": f"string_agg({{v}}, ',' {ORDER})",
-    "any": "bool_or({v})",
-    "all": "bool_and({v})",
-    "collect": f"list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
-    "collect_distinct": f"list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
-    "distinct_count": "count(DISTINCT {v})",
-    "approx_distinct_count": "count(DISTINCT {v})",
-    "percentile": "quantile_disc({v}, 0.95)",
-    "p50": "quantile_disc({v}, 0.5)",
-    "p95": "quantile_disc({v}, 0.95)",
-    "p99": "quantile_disc({v}, 0.99)",
-}
 FIELD = {"numbers": "v", "pairs": "v", "texts": "t", "truths": "b", "anything": "t"}
 WINDOWS = (
     Window(4_000, 4_000),
@@ -122,41 +82,15 @@ def events(draw: st.DrawFn) -> list[dict[str, Any]]:
     return made
 
 
-def expected(query: Query, made: list[dict[str, Any]]) -> dict[tuple[int, tuple[Any, ...]], tuple[Any, int]]:
-    """(window end, group) → (answer, events), by DuckDB."""
+def expected(queries: list[Query], made: list[dict[str, Any]]) -> dict[str, verify.Answers]:
+    """Of each query, (window end, group) → (answer, events), by DuckDB."""
     rows = [event | {"place": (at % 2) * PARTITION + at // 2} for at, event in enumerate(made)]
-    happened = pa.Table.from_pylist(  # noqa: F841 (DuckDB reads it by its name)
-        rows,
-        pa.schema(list(COLUMNS.items())),
-    )
-    window, names = query.window, "".join(f", {name}" for name in query.group_by)
-    answer = SQL[query.aggregate].format(v=query.field)
-    found = duckdb.sql(f"""
-        WITH placed AS (
-            SELECT *, {window.offset} + {window.slide} * unnest(generate_series(
-                floor((ts - {window.offset} - {window.range}) / {window.slide} + 1)::BIGINT,
-                floor((ts - {window.offset}) / {window.slide})::BIGINT)) AS start
-            FROM happened WHERE {query.where or "true"}
+    with duckdb.connect() as connection:
+        connection.register("made", pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items()))))
+        connection.execute(
+            f"CREATE TABLE events AS SELECT *, ts AS {verify.TIME}, place AS {verify.PLACE} FROM made"
         )
-        SELECT start + {window.range}, {answer}, count(*) {names} FROM placed
-        WHERE ts < start + {window.range} GROUP BY start {names}
-    """).fetchall()
-    return {(end, tuple(group)): (value, count) for end, value, count, *group in found}
-
-
-def alike(aggregate: str, ours: Any, theirs: Any) -> bool:
-    """Equal, or as near as the aggregate promises."""
-    if isinstance(ours, dict):
-        ours = ours["items"]
-    if aggregate == "collect_distinct" and theirs is not None:
-        theirs = list(dict.fromkeys(theirs))
-    if aggregate in ("distinct_count", "count", "min_count", "max_count") or theirs is None:
-        return ours == theirs or (not ours and not theirs)
-    if aggregate == "exact_sum":
-        return int(ours) == int(theirs)
-    if isinstance(theirs, float) and ours is not None:
-        return math.isclose(ours, theirs, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(ours == theirs)
+        return {query.id: verify.answers(connection, query, COLUMNS) for query in queries}
 
 
 def run(queries: list[Query], strategy: str, made: list[dict[str, Any]], sizes: list[int]) -> Engine:
@@ -191,10 +125,11 @@ def test_answers_are_those_of_duckdb(aggregate, made, strategy, group_by, where,
     # Company that may share the partials or must not, whatever the strategy makes of it.
     queries.append(replace(queries[0], id="mean", aggregate="mean", field="v"))
     answers = run(queries, strategy, made, sizes).finals()
+    by_duckdb = expected(queries, made)
     for query in queries:
-        wanted = expected(query, made)
+        wanted = by_duckdb[query.id]
         found = {(end, group): answer for (name, end, group), answer in answers.items() if name == query.id}
         assert found.keys() == wanted.keys()
         for key, (value, count) in wanted.items():
             assert found[key][1] == count
-            assert alike(query.aggregate, found[key][0], value), (query, key, found[key], value)
+            assert verify.alike(query.aggregate, found[key][0], value), (query, key, found[key], value)

@@ -1,4 +1,4 @@
-"""`replay` runs queries over a file through broker, Spark, plan and kernels; DuckDB says what is right."""
+"""`replay` runs queries over a file through map task, shard and kernels; DuckDB says what is right."""
 
 import json
 import random
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from streaming.replay import replay
+from optimizer.strategies import STRATEGIES
+from streaming.replay import Replay, Summary
+from streaming.replay.files import open_file
 from streaming.spec import InvalidSpec, Spec
 from tests.streaming import oracle
-
-pytestmark = pytest.mark.spark
 
 START = 1_767_225_600_000  # 2026-01-01T00:00:00Z
 LATENESS_MS = 10_000
@@ -45,6 +45,11 @@ def windows(pairs: list[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"range": size, "slide": slide} for size, slide in pairs]
 
 
+def replay(events: Path, spec: dict[str, Any], out: Path, **planning: Any) -> Summary:
+    read = Spec.read(json.dumps(spec).encode())
+    return Replay.planned(open_file(events, read.time_zone), read, **planning).run(out, lambda _: None)
+
+
 def milliseconds(instant: str) -> int:
     return int(datetime.fromisoformat(instant).timestamp() * 1000)
 
@@ -60,7 +65,7 @@ def read_rows(path: Path) -> dict[oracle.Row, tuple[float | None, int]]:
     return rows
 
 
-def test_200_000_events_through_12_windows_equal_duckdb_on_every_row(spark, broker, tmp_path):
+def test_200_000_events_through_12_windows_equal_duckdb_on_every_row(tmp_path):
     events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
     write_events(events, 200_000)
     where = "status = 'ok'"
@@ -76,13 +81,14 @@ def test_200_000_events_through_12_windows_equal_duckdb_on_every_row(spark, brok
             {"name": "all", "aggregate": "count", "windows": windows(WINDOWS[1:3]), "where": where},
         ]
     )  # fmt: skip
-    done = replay(spark, broker, events, Spec.read(json.dumps(spec).encode()), out, tmp_path, lambda _: None)
+    done = replay(events, spec, out)
     rows = read_rows(out)
     assert rows == oracle.answers(events, spec)
-    assert (done.events, done.malformed, done.late, done.results) == (200_000, 0, 0, len(rows))
+    counts = done.counts
+    assert (counts.read, counts.malformed, counts.late, done.results) == (200_000, 0, 0, len(rows))
 
 
-def test_malformed_and_late_lines_are_left_out_and_counted(spark, broker, tmp_path):
+def test_malformed_and_late_lines_are_left_out_and_counted(tmp_path):
     events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
     lines = [
         {"ts": START, "temp": 1},
@@ -93,9 +99,9 @@ def test_malformed_and_late_lines_are_left_out_and_counted(spark, broker, tmp_pa
     ]
     events.write_text("\n".join(map(json.dumps, lines)) + "\n{cut")
     spec = spec_of([{"name": "s", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1m")])}])
-    done = replay(spark, broker, events, Spec.read(json.dumps(spec).encode()), out, tmp_path, lambda _: None)
+    done = replay(events, spec, out)
     assert read_rows(out) == {("s", "1m", "1m", (), START, START + 60_000): (11.0, 3)}
-    assert (done.events, done.malformed, done.late) == (6, 2, 1)
+    assert (done.counts.read, done.counts.malformed, done.counts.late) == (6, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +113,116 @@ def test_malformed_and_late_lines_are_left_out_and_counted(spark, broker, tmp_pa
         ({"field": "device"}, "Query “s”: “device” is text; the sum needs numbers."),
     ],
 )
-def test_a_query_that_does_not_fit_the_events_is_refused_in_a_sentence(broker, tmp_path, change, sentence):
+def test_a_query_that_does_not_fit_the_events_is_refused_in_a_sentence(tmp_path, change, sentence):
     events = tmp_path / "events.jsonl"
     write_events(events, 10)
     query = {"name": "s", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1m")])} | change
-    spec = Spec.read(json.dumps(spec_of([query])).encode())
     with pytest.raises(InvalidSpec) as refusal:
-        replay(None, broker, events, spec, tmp_path / "out", tmp_path, lambda _: None)  # type: ignore[arg-type]
+        replay(events, spec_of([query]), tmp_path / "out")
     assert str(refusal.value) == sentence
+
+
+FAMILY = [
+    {"name": "sum", "aggregate": "sum", "field": "temp", "windows": windows(WINDOWS[:4]),
+     "group_by": ["device"]},
+    {"name": "all", "aggregate": "count", "windows": windows(WINDOWS[2:5]), "where": "status = 'ok'"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_gives_the_same_file(strategy, tmp_path):
+    events = tmp_path / "events.jsonl"
+    write_events(events, 3_000)
+    plain, planned = tmp_path / "plain.jsonl", tmp_path / "planned.jsonl"
+    replay(events, spec_of(FAMILY), plain, strategy="no_share")
+    replay(events, spec_of(FAMILY), planned, strategy=strategy)
+    assert planned.read_bytes() == plain.read_bytes()
+    assert plain.read_bytes().count(b"\n") > 1_000
+
+
+@pytest.mark.parametrize("kernel", ["flatfit", "panes", "slickdeque", "prefix_difference", "finger_tree"])
+def test_a_kernel_is_used_in_every_tree(kernel, tmp_path):
+    events, spec = tmp_path / "events.jsonl", Spec.read(json.dumps(spec_of(FAMILY)).encode())
+    write_events(events, 3_000)
+    queries = FAMILY[1:] if kernel == "prefix_difference" else FAMILY
+    spec = Spec.read(json.dumps(spec_of(queries)).encode())
+    planned = Replay.planned(open_file(events, "UTC"), spec, kernel=kernel)
+    used = {tree.kernel for tree in planned.plan.trees if tree.queries}
+    assert used == {"slickdeque_inv" if kernel == "slickdeque" else kernel}
+    planned.run(tmp_path / "out.jsonl", lambda _: None)
+    assert read_rows(tmp_path / "out.jsonl") == oracle.answers(events, spec_of(queries))
+
+
+@pytest.mark.parametrize(
+    ("planning", "sentence"),
+    [
+        ({"strategy": "wovn"}, "No strategy “wovn”: use one of no_share, all_shared, "),
+        ({"kernel": "flatfet"}, "No kernel “flatfet”: use one of slickdeque, slickdeque_inv, "),
+        ({"kernel": "sparse_table"}, "The kernel “sparse_table” cannot compute sum, which is not idempo"),
+        ({"kernel": "daba"}, "The kernel answers one window alone: choose one that shares, such as flatfit."),
+    ],
+)  # fmt: skip
+def test_a_strategy_or_kernel_that_will_not_do_is_refused_in_a_sentence(tmp_path, planning, sentence):
+    events = tmp_path / "events.jsonl"
+    write_events(events, 10)
+    queries = [FAMILY[0] | {"windows": windows(WINDOWS[2:4])}]
+    with pytest.raises(InvalidSpec) as refusal:
+        replay(events, spec_of(queries), tmp_path / "out", **({"strategy": "all_shared"} | planning))
+    assert str(refusal.value).startswith(sentence)
+
+
+def test_answers_of_every_kind_are_json(tmp_path):
+    events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
+    lines = [{"ts": START + at, "temp": None, "name": f"n{at}\n", "big": 2**52 - at} for at in range(4)]
+    lines.append({"ts": START + 60_000, "temp": 0.1, "name": '"ä', "big": 1})
+    events.write_text("\n".join(map(json.dumps, lines)))
+    minute = windows([("1m", "1m")])
+    asked = [
+        ("mean", "temp"),
+        ("last", "temp"),
+        ("collect", "name"),
+        ("exact_sum", "big"),
+        ("text_max", "name"),
+    ]
+    queries = [
+        {"name": f'"{aggregate}"', "aggregate": aggregate, "field": field, "windows": minute}
+        for aggregate, field in asked
+    ]
+    done = replay(events, spec_of(queries), out)
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(row["query"], row["value"], row["count"]) for row in found] == [
+        ('"mean"', None, 4),
+        ('"mean"', 0.1, 1),
+        ('"last"', None, 4),
+        ('"last"', 0.1, 1),
+        ('"collect"', {"items": ["n0\n", "n1\n", "n2\n", "n3\n"], "cut": False}, 4),
+        ('"collect"', {"items": ['"ä'], "cut": False}, 1),
+        ('"exact_sum"', str(4 * 2**52 - 6), 4),
+        ('"exact_sum"', 1, 1),
+        ('"text_max"', "n3\n", 4),
+        ('"text_max"', '"ä', 1),
+    ]
+    assert done.results == len(found)
+    assert list(found[0]) == ["query", "range", "slide", "group", "start", "end", "value", "count"]
+    assert (found[0]["start"], found[0]["end"]) == ("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")
+
+
+def test_values_that_an_aggregate_cannot_take_are_told(tmp_path):
+    events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
+    events.write_text("\n".join(json.dumps({"ts": START + at, "temp": at / 2}) for at in range(10)))
+    several = windows([("1m", "1m"), ("2m", "1m")])
+    query = {"name": "whole", "aggregate": "exact_sum", "field": "temp", "windows": several}
+    count, reason = replay(events, spec_of([query]), out).failures["whole"]
+    assert count == 5
+    assert reason == "exact_sum is for whole numbers and decimals: 0.5 is a float with a fraction."
+
+
+def test_a_failure_leaves_what_was_there_before(tmp_path, monkeypatch):
+    events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
+    write_events(events, 100)
+    out.write_text("before")
+    monkeypatch.setattr("streaming.replay.results._span", lambda block: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        replay(events, spec_of(FAMILY), out)
+    assert out.read_text() == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "results.jsonl"]

@@ -1,4 +1,4 @@
-"""Count and session windows from a file through broker, Spark and state store: as DuckDB."""
+"""Count and session windows of a file: as DuckDB."""
 
 import json
 from collections import defaultdict
@@ -6,16 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 
-from streaming.replay import replay
 from streaming.spec import Spec
 from tests.streaming import oracle
 from tests.streaming.oracle import Found
 from tests.streaming.test_group_windows import assert_alike, expected
-from tests.streaming.test_replay import milliseconds, spec_of, write_events
-
-pytestmark = pytest.mark.spark
+from tests.streaming.test_replay import milliseconds, replay, spec_of, write_events
 
 QUERIES: list[dict[str, Any]] = [
     {"name": "last", "aggregate": "mean", "field": "temp", "windows": [{"count": 30, "every": 20}],
@@ -35,16 +31,16 @@ def rows_of(path: Path, name: str, **window: Any) -> Found:
     return found
 
 
-def test_a_replay_with_one_of_each_kind_equals_duckdb(spark, broker, tmp_path):
+def test_a_replay_with_one_of_each_kind_equals_duckdb(tmp_path: Path) -> None:
     events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
     write_events(events, 30_000)
     spec = Spec.read(json.dumps(spec_of(QUERIES)).encode())
-    replay(spark, broker, events, spec, out, tmp_path, lambda _: None)
+    replay(events, spec_of(QUERIES), out)
     happened = duckdb.sql(
         f"SELECT *, row_number() OVER () AS place FROM read_json('{events}', format='newline_delimited')"
     ).to_arrow_table()
     last, visit, _ = (item.queries() for item in spec.queries)
-    ours = rows_of(out, "last", count=30, every=20)
+    ours = rows_of(out, "last", last=30, every=20)
     assert sum(map(len, ours.values())) > 1_000
     assert_alike(last[0], ours, expected(last[0], happened))
     for query, gap in zip(visit, ("2s", "500ms"), strict=True):

@@ -1,88 +1,143 @@
-"""`replay`: back-test queries over a file of events, through the real broker, Spark, plan and kernels."""
+"""`replay`: back-test queries over a file or a topic, with the job's own map task, shard and kernels."""
 
-import logging
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.platform.meter import Meter
 from dashboard.platform.problems import Problem, as_problems
-from streaming.broker import Broker, answers, free_port
-from streaming.java import QUICK_START, find_java
-from streaming.spec import InvalidSpec, Spec
+from optimizer.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from streaming.replay import Progress, Replay, Summary
+    from streaming.replay.inputs import Input
+    from streaming.spec import Spec
+
+INTERRUPTED = 130  # what shells say of a command that was ended by Ctrl-C
 
 
 class Command(BaseCommand):
-    help = "Run queries over a file of events, to the end of the data, and write the final results."
+    help = "Run queries over a file or a topic, to the end of the data, and write the final results."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--events", type=Path, required=True, help="JSON lines, one event each")
+        parser.add_argument(
+            "--events",
+            required=True,
+            metavar="FILE|kafka://HOST:PORT/TOPIC",
+            help="JSON lines (.jsonl, .ndjson, .json), .csv or .tsv with a header (each also with .gz),"
+            " .parquet; or a topic, which is only read",
+        )
         parser.add_argument("--spec", type=Path, required=True, help="the source and its queries, as JSON")
         parser.add_argument("--out", type=Path, required=True, help="where the results go, as JSON lines")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        events, out = options["events"], options["out"]
-        with as_problems():
-            spec = self._spec(options["spec"])
-            if not events.is_file():
-                raise Problem(f"There is no file {events}.")
-            if not out.absolute().parent.is_dir():
-                raise Problem(f"There is no directory {out.absolute().parent} to write {out.name} to.")
-            find_java()
-            with self._broker() as bootstrap_servers:
-                self._replay(bootstrap_servers, events, spec, out)
-
-    def _spec(self, path: Path) -> Spec:
-        try:
-            return Spec.read(path.read_bytes())
-        except FileNotFoundError as error:
-            raise Problem(f"There is no file {path}.") from error
-        except InvalidSpec as error:
-            raise Problem(str(error)) from error
-
-    @contextmanager
-    def _broker(self) -> Iterator[str]:
-        """The broker that runs already, else one for this replay alone, gone with its data afterwards."""
-        if answers(settings.KAFKA_BOOTSTRAP):
-            yield settings.KAFKA_BOOTSTRAP
-            return
-        self._say("Starting a broker …")
-        with tempfile.TemporaryDirectory(prefix="millrace-replay-") as data:
-            broker = Broker(Path(data), free_port(), settings.VAR_DIR / "jars" / "broker", find_java().path)
-            broker.start()
-            try:
-                broker.wait_until_ready()
-                yield broker.bootstrap_servers
-            finally:
-                broker.stop()
-
-    def _replay(self, bootstrap_servers: str, events: Path, spec: Spec, out: Path) -> None:
-        from streaming import replay  # here, because it imports Spark
-        from streaming import spark as engine
-
-        logging.getLogger("py4j").setLevel(logging.ERROR)
-        self._say("Starting Spark …")
-        os.environ.setdefault("MILLRACE_SPARK_JAVA_OPTIONS", QUICK_START)
-        spark = engine.session(settings.SPARK_MASTER, settings.VAR_DIR / "jars", settings.VAR_DIR)
-        work_dir = settings.VAR_DIR / "replay"
-        try:
-            done = replay.replay(spark, bootstrap_servers, events, spec, out, work_dir, self._say)
-        except (InvalidSpec, replay.ReplayFailed) as error:
-            raise Problem(str(error)) from error
-        finally:
-            spark.stop()
-        self.stdout.write(
-            f"{done.results:,} results of {done.events:,} events in {done.seconds:.1f} s → {out}"
-            f" ({done.malformed:,} malformed, {done.late:,} late, {done.misdated:,} wrongly dated)"
+        parser.add_argument(
+            "--from", dest="since", metavar="TIME", help="of a topic: 2026-01-31T12:00 or now-15m"
+        )
+        parser.add_argument("--until", metavar="TIME", help="of a topic: up to this time, instead of its end")
+        parser.add_argument("--strategy", default="weave_share", help=", ".join(STRATEGIES))
+        parser.add_argument("--kernel", help="the one to answer all windows with, such as flatfit")
+        parser.add_argument(
+            "--verify", action="store_true", help="compute all again with DuckDB, and compare"
         )
 
-    def _say(self, sentence: str) -> None:
-        """Progress, on standard error: standard output is for the last line."""
-        print(sentence, file=sys.stderr, flush=True)
+    def handle(self, *args: Any, **options: Any) -> None:
+        # Before anything compiled is imported: set-up has filled this cache.
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.VAR_DIR / "numba"))
+        out = options["out"]
+        if not out.absolute().parent.is_dir():
+            raise Problem(f"There is no directory {out.absolute().parent} to write {out.name} to.")
+        with as_problems():
+            self._replay(_prepared(options), out, options["verify"])
+
+    def _replay(self, replay: "Replay", out: Path, verify: bool) -> None:
+        from streaming.replay.inputs import UnreadableEvents
+
+        meter = Meter(sys.stderr)
+        last: list[Progress] = []
+
+        def tell(progress: "Progress") -> None:
+            last[:] = [progress]
+            meter.show(progress.step, progress.events, progress.done, progress.total)
+
+        plan = replay.plan
+        print(f"{len(plan.all_queries)} windows in {len(plan.all_trees)} trees.", file=sys.stderr, flush=True)
+        try:
+            done = replay.run(out, tell, verify)
+        except UnreadableEvents as error:
+            raise Problem(str(error)) from error
+        except KeyboardInterrupt as error:
+            raise Problem(_stopped(last[-1] if last else None, out), returncode=INTERRUPTED) from error
+        finally:
+            meter.close()
+        self._tell(done, out)
+
+    def _tell(self, done: "Summary", out: Path) -> None:
+        from dashboard.platform.comparison import comparison_text
+
+        counts = done.counts
+        for name, (count, reason) in done.failures.items():
+            self.stderr.write(f"“{name}” could not take {count:,} values: {reason}")
+        self.stdout.write(
+            f"{done.results:,} results of {counts.accepted:,} events in {done.seconds:.1f} s → {out}\n"
+            f"read {counts.read:,} ({counts.read / done.seconds:,.0f} events/s), "
+            f"accepted {counts.accepted:,}, malformed {counts.malformed:,}, late {counts.late:,}, "
+            f"from the future {counts.future:,}, from the far past {counts.past:,}"
+        )
+        if done.comparisons:
+            self.stdout.write("\n" + comparison_text(done.comparisons))
+        different = sum(comparison.different for comparison in done.comparisons)
+        if different:
+            rows = sum(comparison.rows for comparison in done.comparisons)
+            raise Problem(f"{different:,} of {rows:,} rows differ from DuckDB's.")
+
+
+def _prepared(options: dict[str, Any]) -> "Replay":
+    from streaming.replay import Replay
+    from streaming.replay.inputs import UnreadableEvents
+    from streaming.spec import InvalidSpec
+    from streaming.watch import SourceProblem
+
+    try:
+        spec = _spec(options["spec"])
+        return Replay.planned(_input(options, spec), spec, options["strategy"], options["kernel"])
+    except (InvalidSpec, UnreadableEvents, SourceProblem) as error:
+        raise Problem(str(error)) from error
+    except PermissionError as error:
+        raise Problem(f"{error.filename} cannot be read: {error.strerror}.") from error
+
+
+def _spec(path: Path) -> "Spec":
+    from streaming.spec import Spec
+
+    try:
+        return Spec.read(path.read_bytes())
+    except FileNotFoundError as error:
+        raise Problem(f"There is no file {path}.") from error
+
+
+def _input(options: dict[str, Any], spec: "Spec") -> "Input":
+    from streaming.replay.files import open_file
+    from streaming.replay.topics import SCHEME, Address, TopicSpan, parse_instant
+
+    now = int(time.time() * 1000)
+    since, until = (
+        None if text is None else parse_instant(text, now) for text in (options["since"], options["until"])
+    )
+    if options["events"].startswith(SCHEME):
+        return TopicSpan(Address.parse(options["events"]), spec.format, since, until)
+    if since is not None or until is not None:
+        raise Problem("--from and --until are for topics: a file is read as a whole.")
+    return open_file(Path(options["events"]), spec.time_zone)
+
+
+def _stopped(last: "Progress | None", out: Path) -> str:
+    if last is None or last.step == "reading":
+        return f"Stopped after {last.events if last else 0:,} events: nothing was written to {out}."
+    if last.step == "verifying":
+        return f"Stopped: {out} is whole, but not verified."
+    return f"Stopped while results were written: {out} is as it was before."

@@ -139,7 +139,7 @@ class Batched:
 
 @compiled
 def _survey(dues, held):
-    """How many slices a query's windows hold at most; the most lows of a due, and how many rows of answers."""
+    """How many slices each query's windows hold at most; the most lows of a due, and the rows of answers."""
     most, room = 1, 0
     for due in range(len(dues)):
         query, lows = dues[due, 3], dues[due, 2]

@@ -1,0 +1,143 @@
+"""Back-testing: run queries over a file or a topic by the job's own path, to the end, all windows closed.
+
+The plan, the map task, the shard and the kernels are the job's, called in this process: no broker is needed,
+no Spark, and nothing stays behind. A file is one partition in the order of its rows.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from optimizer import Statistics, optimize
+from optimizer.kernels import ALIASES, kernel_named
+from optimizer.plan import Plan
+from optimizer.queries import AnyQuery, InvalidQuery
+from streaming.accounting import Counts
+from streaming.replay.engine import Engine
+from streaming.replay.inputs import Input
+from streaming.replay.results import write_results
+from streaming.sources import SourceSpec
+from streaming.spec import InvalidSpec, Spec, check_fields
+from streaming.task import needed_fields
+from streaming.verify import Comparison, Verification
+
+SOURCE = "replay"
+DEFAULT_STRATEGY = "weave_share"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a replay is."""
+
+    step: str
+    events: int
+    done: int = 0  # of the input's total; of a step without one nothing is known
+    total: int = 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    counts: Counts
+    results: int
+    seconds: float
+    failures: dict[str, tuple[int, str]]  # by query: values that its aggregate could not take, and why
+    comparisons: list[Comparison] = field(default_factory=list)
+
+
+Tell = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What is to be run over which events; `planned` refuses what does not fit together."""
+
+    read: Input
+    spec: Spec
+    source: SourceSpec
+    plan: Plan
+
+    @classmethod
+    def planned(
+        cls, read: Input, spec: Spec, strategy: str = DEFAULT_STRATEGY, kernel: str | None = None
+    ) -> "Replay":
+        _check(read, spec)
+        return cls(read, spec, _source(read, spec), _plan(spec, strategy, kernel))
+
+    def run(self, out: Path, tell: Tell, verify: bool = False) -> Summary:
+        """Write the final results to `out`; `verify` compares them with DuckDB's."""
+        began = time.monotonic()
+        engine = Engine(self.source, self.plan, self.read)
+        with ExitStack() as stack:
+            verification = None
+            if verify:
+                directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="millrace-verify-"))
+                verification = stack.enter_context(
+                    Verification(Path(directory), self.source, engine.timeline)
+                )
+            self._read(engine, verification, tell)
+            tell(Progress("writing results", engine.counts.read))
+            results = write_results(out, self.spec, engine.blocks)
+            seconds = time.monotonic() - began
+            compared = [] if verification is None else list(self._compared(engine, verification, tell))
+        return Summary(engine.counts, results, seconds, engine.failures, compared)
+
+    def _read(self, engine: Engine, verification: Verification | None, tell: Tell) -> None:
+        now = int(time.time() * 1000)
+        fields = needed_fields(self.source, engine.timeline)
+        for batch in self.read.batches(fields, now):
+            engine.take(batch.rows)
+            if verification is not None:
+                verification.take(batch.rows)
+            tell(Progress("reading", engine.counts.read, batch.done, self.read.total))
+        engine.end()
+
+    def _compared(self, engine: Engine, verification: Verification, tell: Tell) -> Iterator[Comparison]:
+        queries = _queries(self.spec)
+        for number, query in enumerate(queries):
+            tell(Progress("verifying", engine.counts.read, number, len(queries)))
+            yield verification.compared(query, engine.blocks, engine.whole_from)
+
+
+def _queries(spec: Spec) -> list[AnyQuery]:
+    return [query for item in spec.queries for query in item.queries()]
+
+
+def _check(read: Input, spec: Spec) -> None:
+    if spec.event_time is None and not read.stamped:
+        raise InvalidSpec("A replay needs an “event_time” field: a file's lines have no timestamps.")
+    if spec.event_time is not None and spec.event_time not in read.types:
+        raise InvalidSpec(f"No field “{spec.event_time}” in {read.name}: it cannot be the event time.")
+    for query in spec.queries:
+        try:
+            check_fields(query, read.types)
+        except InvalidQuery as error:
+            raise InvalidSpec(f"Query “{query.name}”: {error.sentence}") from error
+
+
+def _source(read: Input, spec: Spec) -> SourceSpec:
+    return SourceSpec(
+        SOURCE,
+        bootstrap_servers="",
+        topic="",
+        format=read.format,
+        schema=tuple(read.types.items()),
+        event_time=spec.event_time,
+        time_unit=read.times.get(spec.event_time or "", spec.time_unit),
+        allowed_lateness=spec.allowed_lateness,
+        time_pattern=spec.time_pattern,
+        time_zone=spec.time_zone,
+        future_bound=spec.future_bound,
+        past_bound=spec.past_bound,
+    )
+
+
+def _plan(spec: Spec, strategy: str, kernel: str | None) -> Plan:
+    try:
+        if kernel is not None and kernel not in ALIASES:
+            kernel_named(kernel, ())
+        return optimize(_queries(spec), Statistics(kernel=kernel), source=SOURCE, strategy=strategy)
+    except ValueError as error:
+        raise InvalidSpec(str(error)) from error

@@ -1,0 +1,72 @@
+"""The job's map task and shard in one process: what Spark does between them for a live stream is left out."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from optimizer.plan import Plan
+from streaming import shuffle, task
+from streaming.accounting import Counts
+from streaming.lanes import EARLIEST, Timeline
+from streaming.replay.inputs import Input
+from streaming.results import ResultBlock
+from streaming.shard import END_OF_DATA, Shard, ShardMeta
+from streaming.sources import SourceSpec
+from streaming.task import TaskSetup
+from streaming.watermark import Watermark
+
+
+class Engine:
+    """One source with one shard; every batch goes through both, as a micro-batch of Spark does."""
+
+    def __init__(self, source: SourceSpec, plan: Plan, read: Input) -> None:
+        timeline = Timeline().adopt(plan, EARLIEST)
+        watermark = Watermark(source.allowed_lateness, list(read.partitions))
+        whole_from = EARLIEST if read.whole else EARLIEST + 1  # the shard finds out from when on
+        self._names = {query.id: query.name for query in plan.all_queries}
+        self._setup = TaskSetup(source, timeline, "", "", shards=1)
+        self._shard = Shard(0, source, ShardMeta(-1, timeline, watermark, whole_from))
+        self.blocks: list[ResultBlock] = []  # final ones
+        self.failures: dict[str, tuple[int, str]] = {}  # by query: values that it could not take, and why
+
+    @property
+    def timeline(self) -> Timeline:
+        return self._shard.meta.timeline
+
+    @property
+    def counts(self) -> Counts:
+        return self._shard.meta.totals
+
+    @property
+    def whole_from(self) -> int:
+        return self._shard.meta.whole_from
+
+    def take(self, rows: Sequence[pa.RecordBatch]) -> None:
+        meta = self._shard.meta
+        greatest = {number: part.greatest for number, part in meta.watermark.partitions.items()}
+        [report] = task.work(self._setup, meta.timeline, greatest, rows, meta.watermark.value)
+        outcome = self._shard.apply([shuffle.decode(report)], meta.batch + 1)
+        self.blocks += [block for block in outcome.blocks if block.final]
+        self._note(outcome.failures)
+
+    def _note(self, failures: dict[str, tuple[int, str]]) -> None:
+        """Of a query's windows any will do: all are given the same values."""
+        lanes = [(member.query, member.segments[-1].lane) for member in self.timeline.members]
+        lanes += [(asked.query, lane.id) for lane in self.timeline.group_lanes for asked in lane.asked]
+        failed = {self._names[query]: failures[lane] for query, lane in lanes if lane in failures}
+        for name, (count, reason) in failed.items():
+            known, why = self.failures.get(name, (0, reason))
+            self.failures[name] = (known + count, why)
+
+    def end(self) -> None:
+        """Close every window."""
+        columns = [
+            np.array([task.PLAN], np.int32),
+            np.zeros(1, np.int32),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            [END_OF_DATA],
+            np.zeros(1, np.int64),
+        ]
+        self.take([pa.RecordBatch.from_arrays(list(map(pa.array, columns)), names=list(task.INPUT_COLUMNS))])

@@ -1,0 +1,270 @@
+"""Answers once more, by DuckDB and by definition: every event in each window that contains it.
+
+What is accepted is the job's word; which windows there are and what their answers are is worked out without
+plan, slices and kernels.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from optimizer.queries import AnyQuery, Query
+from streaming.accounting import Counts
+from streaming.aggregates import AGGREGATES
+from streaming.aggregates.approx_distinct_count import LG_K
+from streaming.aggregates.gathering import places
+from streaming.aggregates.percentile import K
+from streaming.formats import DECODERS, FormatOptions
+from streaming.lanes import EARLIEST, Timeline
+from streaming.results import GroupKey, ResultBlock
+from streaming.shuffle import PartitionReport
+from streaming.sieve import sift
+from streaming.sources import FieldType, SourceSpec
+from streaming.task import needed_fields
+
+# Columns beside the fields of events, by names that fields hardly have.
+TIME, PLACE, START = '"…time"', '"…place"', '"…start"'
+ORDER = f"ORDER BY {TIME}, {PLACE}"
+RANK_ERROR = 0.014  # twice what percentiles state with 99 % certainty: there may be thousands of them
+DISTINCT_ERROR = 5 * math.log(2) / math.sqrt(2**LG_K)  # five standard deviations
+TOLERANCE = 1e-9  # relative, and absolute near zero: DuckDB's sums are rounded otherwise than ours
+COUNTS = ("count", "distinct_count", "min_count", "max_count")  # of nothing: none or 0
+SQUARED = ("variance", "variance_population", "stddev", "stddev_population")
+SQUARED_TOLERANCE = 1e-6
+EXAMPLES = 5  # of rows that differ
+
+Answers = dict[tuple[int, GroupKey], tuple[Any, int]]  # by window end and group: value, events
+
+
+def _percentile(fraction: float) -> str:
+    """How many values there are, the exact answer, and the least and greatest that a sketch may give."""
+    low, high = max(0.0, fraction - RANK_ERROR), min(1.0, fraction + RANK_ERROR)
+    quantiles = ", ".join(f"quantile_disc({{v}}, {at})" for at in (fraction, low, high))
+    return f"CASE WHEN count({{v}}) > 0 THEN [count({{v}}), {quantiles}] END"
+
+
+# What DuckDB calls the aggregates, over the values of a field that are not null, in the order of events.
+SQL = {
+    "count": "count({v})",
+    "sum": "fsum({v})",
+    "exact_sum": "sum({v}::HUGEINT) FILTER ({v} = floor({v}))",
+    "mean": "favg({v})",
+    "min": "min({v})",
+    "max": "max({v})",
+    "range": "max({v}) - min({v})",
+    # DuckDB's own is no number where a zero follows what no double holds.
+    "product": "CASE WHEN bool_or({v} = 0) THEN 0 ELSE product({v}) END",
+    "geometric_mean": "CASE WHEN min({v}) < 0 THEN NULL WHEN min({v}) = 0 THEN 0 ELSE geomean({v}) END",
+    "sum_of_squares": "fsum({v} * {v})",
+    "variance": "var_samp({v})",
+    "variance_population": "var_pop({v})",
+    "stddev": "stddev_samp({v})",
+    "stddev_population": "stddev_pop({v})",
+    "first": f"first({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
+    "last": f"last({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
+    "first_n": f"(list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL))[:10]",
+    "last_n": f"(list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL))[-10:]",
+    "argmin": f"first({TIME} ORDER BY {{v}}, {TIME}, {PLACE}) FILTER ({{v}} IS NOT NULL)",
+    "argmax": f"first({TIME} ORDER BY {{v}} DESC, {TIME}, {PLACE}) FILTER ({{v}} IS NOT NULL)",
+    "min_count": "len(list_filter(list({v}), lambda x: x = list_min(list({v}))))",
+    "max_count": "len(list_filter(list({v}), lambda x: x = list_max(list({v}))))",
+    "top_k": "(list({v} ORDER BY {v} DESC) FILTER ({v} IS NOT NULL))[:10]",
+    "text_min": "min({v})",
+    "text_max": "max({v})",
+    "concat": f"string_agg({{v}}, ',' {ORDER})",
+    "any": "bool_or({v})",
+    "all": "bool_and({v})",
+    "collect": f"list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
+    "collect_distinct": f"list({{v}} {ORDER}) FILTER ({{v}} IS NOT NULL)",
+    "distinct_count": "count(DISTINCT {v})",
+    "approx_distinct_count": "count(DISTINCT {v})",
+    "percentile": _percentile(0.95),
+    "p50": _percentile(0.5),
+    "p95": _percentile(0.95),
+    "p99": _percentile(0.99),
+}
+
+
+def answers(
+    connection: duckdb.DuckDBPyConnection,
+    query: Query,
+    fields: Iterable[str],
+    whole_from: int = EARLIEST,
+) -> Answers:
+    """Of every window of a query over the table `events`, by brute force."""
+    window = query.window
+    value = "1" if query.field is None else _value(query.field, fields)
+    names = "".join(f", {_quoted(name)}" for name in query.group_by)
+    kept = f"coalesce(TRY({query.where}), false)" if query.where else "true"
+    found = connection.execute(f"""
+        WITH happened AS (SELECT {value} AS v, {TIME}, {PLACE} {names} FROM events WHERE {kept}),
+        placed AS (
+            SELECT *, {window.offset} + {window.slide} * unnest(generate_series(
+                floor(({TIME} - {window.offset} - {window.range}) / {window.slide} + 1)::BIGINT,
+                floor(({TIME} - {window.offset}) / {window.slide})::BIGINT)) AS {START}
+            FROM happened
+        )
+        SELECT {START} + {window.range}, {SQL[query.aggregate].format(v="v")}, count(*) {names} FROM placed
+        WHERE {TIME} < {START} + {window.range} AND {START} >= {whole_from} GROUP BY {START} {names}
+    """).fetchall()  # noqa: S608 (a filter is the person's own SQL, checked when the spec was read)
+    return {(end, tuple(group)): (value, count) for end, value, count, *group in found}
+
+
+def _value(text: str, fields: Iterable[str]) -> str:
+    """A field, or an expression, which has no value in rows that it fails on."""
+    return _quoted(text) if text in fields else f"TRY({text})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def alike(aggregate: str, ours: Any, theirs: Any) -> bool:
+    """Equal, or as near as the aggregate promises."""
+    if theirs is None or (ours is None and aggregate in COUNTS):
+        return not ours and not theirs
+    if ours is None:
+        return False
+    if aggregate in _SPECIAL:
+        return _SPECIAL[aggregate](ours, theirs)
+    if isinstance(theirs, float) and isinstance(ours, int | float):
+        tolerance = SQUARED_TOLERANCE if aggregate in SQUARED else TOLERANCE
+        return math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(ours == theirs)
+
+
+def _alike_percentile(ours: float, theirs: Sequence[float]) -> bool:
+    values, exact, least, greatest = theirs
+    return ours == exact if values <= K else least <= ours <= greatest
+
+
+def _alike_distinct(ours: float, theirs: int) -> bool:
+    return abs(ours - theirs) <= DISTINCT_ERROR * theirs
+
+
+def _alike_cut(aggregate: str) -> Callable[[dict[str, Any], Any], bool]:
+    """For answers that are cut at a limit and say so."""
+    limit = getattr(AGGREGATES[aggregate].parts[0], "limit")  # noqa: B009 (of this algebra, not of all)
+
+    def alike_cut(ours: dict[str, Any], theirs: Any) -> bool:
+        whole = list(dict.fromkeys(theirs)) if aggregate == "collect_distinct" else theirs
+        return bool(ours == {"items": whole[:limit], "cut": len(whole) > limit})
+
+    return alike_cut
+
+
+_SPECIAL: dict[str, Callable[[Any, Any], bool]] = {
+    **dict.fromkeys(("percentile", "p50", "p95", "p99"), _alike_percentile),
+    **{name: _alike_cut(name) for name in ("collect", "collect_distinct", "concat")},
+    "approx_distinct_count": _alike_distinct,
+    "exact_sum": lambda ours, theirs: int(ours) == int(theirs),  # ours is a text where it is great
+}
+
+
+def _by_time_and_group(key: tuple[int, GroupKey]) -> tuple[int, list[str]]:
+    return key[0], [str(part) for part in key[1]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row that differs; None: it is not there at all."""
+
+    end: int
+    group: GroupKey
+    ours: tuple[Any, int] | None
+    theirs: tuple[Any, int] | None
+
+
+@dataclass
+class Comparison:
+    """One query over one window, row by row."""
+
+    query: Query
+    left_out: str = ""  # why it was not compared
+    rows: int = 0
+    different: int = 0
+    largest: float = 0.0  # difference between two numbers
+    examples: list[Difference] = field(default_factory=list)
+
+    @property
+    def equal(self) -> int:
+        return self.rows - self.different
+
+    def compare(self, ours: Answers, theirs: Answers) -> None:
+        for end, group in sorted(ours.keys() | theirs.keys(), key=_by_time_and_group):
+            key = (end, group)
+            self._compare_row(Difference(end, group, ours.get(key), theirs.get(key)))
+
+    def _compare_row(self, row: Difference) -> None:
+        self.rows += 1
+        if row.ours is not None and row.theirs is not None:
+            (mine, events), (other, others) = row.ours, row.theirs
+            if isinstance(mine, int | float) and isinstance(other, int | float):
+                self.largest = max(self.largest, abs(mine - other))
+            if events == others and alike(self.query.aggregate, mine, other):
+                return
+        self.different += 1
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(row)
+
+
+class Verification:
+    """Keeps the accepted events of a run in a database of its own, on disk, and compares answers."""
+
+    def __init__(self, directory: Path, source: SourceSpec, timeline: Timeline) -> None:
+        self._source = source
+        self._types: dict[str, FieldType] = needed_fields(source, timeline)
+        self._partitions: dict[int, PartitionReport] = {}
+        self._connection = duckdb.connect(str(directory / "events.duckdb"))
+
+    def __enter__(self) -> "Verification":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def take(self, rows: Iterable[pa.RecordBatch]) -> None:
+        """Keep what is accepted of the rows, which are those of a map task, a partition each."""
+        for part in rows:
+            accepted = self._accepted(part)
+            self._connection.register("accepted", accepted)
+            self._connection.execute("CREATE TABLE IF NOT EXISTS events AS FROM accepted LIMIT 0")
+            self._connection.execute("INSERT INTO events FROM accepted")
+            self._connection.unregister("accepted")
+
+    def _accepted(self, part: pa.RecordBatch) -> pa.Table:
+        source = self._source
+        partition = part.column(1)[0].as_py()
+        report = self._partitions.setdefault(
+            partition, PartitionReport(EARLIEST, EARLIEST, EARLIEST, Counts())
+        )
+        decoded = DECODERS[source.format](part.column(4), self._types, FormatOptions(tuple(source.types)))
+        timestamps = part.column(3).to_numpy()[decoded.rows]
+        sifted = sift(source, decoded, timestamps, part.column(5)[0].as_py(), report)
+        offsets = part.column(2).to_numpy()[decoded.rows]
+        table = decoded.table.append_column(TIME.strip('"'), pa.array(sifted.times))
+        table = table.append_column(PLACE.strip('"'), pa.array(places(partition, offsets)))
+        return table.filter(pa.array(sifted.accepted))
+
+    def compared(self, query: AnyQuery, blocks: Iterable[ResultBlock], whole_from: int) -> Comparison:
+        if not isinstance(query, Query):
+            return Comparison(query, "not verified: only windows of time are")
+        if query.aggregate not in SQL:
+            return Comparison(query, f"not verified: DuckDB has no {query.aggregate}")
+        comparison = Comparison(query)
+        mine = {
+            (block.end, group): (value, count)
+            for block in blocks
+            if block.query == query.id
+            for group, value, count in block.rows()
+        }
+        comparison.compare(mine, answers(self._connection, query, self._types, whole_from))
+        return comparison

@@ -1,0 +1,173 @@
+"""Verification finds what is wrong, allows for an aggregate's own error, and says what it leaves out."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from optimizer.queries import Query
+from optimizer.windows import Window
+from streaming import verify
+from streaming.aggregates import AGGREGATES
+from streaming.lanes import Timeline
+from streaming.replay import Replay, Summary
+from streaming.replay.files import open_file
+from streaming.results import ResultBlock
+from streaming.sources import SourceSpec
+from streaming.spec import Spec
+from streaming.verify import Comparison, Difference, Verification, alike
+from tests.streaming.test_replay import START, spec_of, windows, write_events
+
+FIELD = {"numbers": "temp", "pairs": "temp", "texts": "status", "truths": "temp > 100", "anything": "status"}
+
+
+def verified(path: Path, queries: list[dict[str, Any]], **source: Any) -> Summary:
+    spec = spec_of(queries)
+    spec["source"] |= source
+    read = Spec.read(json.dumps(spec).encode())
+    return Replay.planned(open_file(path, "UTC"), read).run(
+        path.with_name("out"), lambda _: None, verify=True
+    )
+
+
+def test_every_aggregate_is_verified_over_fields_and_expressions(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 20_000)
+    queries = [
+        {"name": name, "aggregate": name, "field": FIELD[aggregate.takes] if name != "exact_sum" else "ts",
+         "windows": windows([("7m", "2m")]), "group_by": ["status"] if at % 2 else [],
+         "where": None if at % 3 else "temp % 2 < 1 OR temp IS NULL"}
+        for at, (name, aggregate) in enumerate(AGGREGATES.items())
+    ]  # fmt: skip
+    comparisons = verified(events, queries).comparisons
+    assert [comparison.query.name for comparison in comparisons] == list(AGGREGATES)
+    for comparison in comparisons:
+        assert (comparison.left_out, comparison.different) == ("", 0), comparison
+        assert comparison.rows >= 18
+    assert set(verify.SQL) == set(AGGREGATES)
+
+
+def test_refused_events_are_in_neither_answer(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 3_000)
+    lines = events.read_text().splitlines()
+    lines[1_500:1_500] = [json.dumps({"ts": START, "device": "late", "temp": 1}), "{cut", "{}"]
+    events.write_text("\n".join(lines))
+    query = {"name": "n", "aggregate": "count", "windows": windows([("1m", "10s")]), "group_by": ["device"]}
+    done = verified(events, [query])
+    [comparison] = done.comparisons
+    assert (done.counts.late, done.counts.malformed) == (1, 2)
+    assert comparison.rows > 1_000 and comparison.different == 0
+
+
+def test_a_wrong_answer_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 500)
+    honest = ResultBlock.rows
+    monkeypatch.setattr(
+        ResultBlock,
+        "rows",
+        lambda block: ((g, v + 1 if block.end % 7 == 0 else v, n) for g, v, n in honest(block)),
+    )
+    query = {"name": "s", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1m")])}
+    [comparison] = verified(events, [query]).comparisons
+    assert 0 < comparison.different < comparison.rows
+    assert comparison.largest == pytest.approx(1)
+    assert len(comparison.examples) == min(comparison.different, verify.EXAMPLES)
+    for row in comparison.examples:
+        assert row.end % 7 == 0 and row.ours and row.theirs and row.ours[0] == row.theirs[0] + 1
+
+
+def test_rows_that_one_side_lacks_and_wrong_counts_differ() -> None:
+    query = Query("q", "q", "sum", "v", Window(10, 10))
+    comparison = Comparison(query)
+    ours = {(10, ("a",)): (1.0, 1), (20, ("a",)): (2.0, 2), (30, ("a",)): (3.0, 3)}
+    theirs = {(10, ("a",)): (1.0, 1), (20, ("a",)): (2.0, 9), (40, (None,)): (4.0, 4)}
+    comparison.compare(ours, theirs)
+    assert (comparison.rows, comparison.equal, comparison.different) == (4, 1, 3)
+    assert comparison.examples == [
+        Difference(20, ("a",), (2.0, 2), (2.0, 9)),
+        Difference(30, ("a",), (3.0, 3), None),
+        Difference(40, (None,), None, (4.0, 4)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "ours", "theirs", "is_alike"),
+    [
+        ("sum", 1.0, 1.0 + 1e-12, True),
+        ("sum", 1.0, 1.0 + 1e-6, False),
+        ("sum", None, 0.0, False),
+        ("sum", 0.0, None, True),
+        ("variance", 1.0, 1.0 + 1e-7, True),
+        ("count", None, 0, True),
+        ("count", 3.0, 4, False),
+        ("distinct_count", 0, None, True),
+        ("exact_sum", str(2**70), 2**70, True),
+        ("exact_sum", str(2**70), 2**70 + 1, False),
+        ("text_max", "a", "b", False),
+        ("collect", {"items": [1, 2], "cut": False}, [1, 2], True),
+        ("collect", {"items": [1, 2], "cut": True}, [1, 2], False),
+        ("collect", {"items": list(range(1_000)), "cut": True}, list(range(1_001)), True),
+        ("collect", {"items": list(range(1_000)), "cut": False}, list(range(1_001)), False),
+        ("collect_distinct", {"items": [2, 1], "cut": False}, [2, 1, 2], True),
+        ("concat", {"items": "x" * 10_000, "cut": True}, "x" * 10_001, True),
+        ("p95", 5.0, [400, 5.0, 4.0, 6.0], True),
+        ("p95", 5.5, [400, 5.0, 4.0, 6.0], False),
+        ("p95", 5.5, [401, 5.0, 4.0, 6.0], True),
+        ("p95", 6.5, [401, 5.0, 4.0, 6.0], False),
+        ("approx_distinct_count", 10_400, 10_000, True),
+        ("approx_distinct_count", 11_000, 10_000, False),
+        ("approx_distinct_count", 9, 10, False),
+    ],
+)
+def test_answers_are_alike_as_far_as_an_aggregate_promises(
+    aggregate: str, ours: Any, theirs: Any, is_alike: bool
+) -> None:
+    assert alike(aggregate, ours, theirs) is is_alike
+
+
+def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> None:
+    chance = np.random.default_rng(5)
+    events = tmp_path / "events.jsonl"
+    rows = zip(range(40_000), chance.exponential(size=40_000), chance.integers(0, 9_000, 40_000), strict=True)
+    events.write_text("\n".join(f'{{"ts":{START + at},"x":{x},"i":{i}}}' for at, x, i in rows))
+    asked = [("p50", "x"), ("p99", "x"), ("approx_distinct_count", "i")]
+    queries = [
+        {"name": name, "aggregate": name, "field": field, "windows": windows([("10s", "1s")])}
+        for name, field in asked
+    ]
+    for comparison in verified(events, queries).comparisons:
+        assert comparison.rows > 40 and comparison.different == 0
+        assert comparison.query.name != "approx_distinct_count" or comparison.largest > 0
+
+
+def test_what_is_not_verified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Session(Window):
+        """Of another kind than windows of time."""
+
+    source = SourceSpec("s", "", "", schema=(("ts", "integer"),), event_time="ts")
+    with Verification(tmp_path, source, Timeline()) as verification:
+        query = Query("q", "q", "sum", "ts", Session(10, 10))
+        assert verification.compared(query, [], 0).left_out == "not verified: only windows of time are"
+        monkeypatch.delitem(verify.SQL, "sum")
+        timed = replace(query, window=Window(10, 10))
+        assert verification.compared(timed, [], 0).left_out == "not verified: DuckDB has no sum"
+
+
+def test_windows_are_those_of_the_definition() -> None:
+    """Against a loop over all instants: offsets, samples, and times before 1970."""
+    times = [-25, -7, -1, 0, 3, 4, 11, 12, 13, 29]
+    for window in (Window(10, 10), Window(10, 3), Window(7, 5, 2), Window(3, 8, 1)):
+        with duckdb.connect() as connection:
+            connection.execute(
+                f"CREATE TABLE events AS SELECT unnest({times}) AS {verify.TIME}, 0 AS {verify.PLACE}"
+            )
+            found = verify.answers(connection, Query("q", "q", "count", None, window), ())
+        starts = range(-100 * window.slide + window.offset, 100, window.slide)
+        inside = {start: sum(start <= at < start + window.range for at in times) for start in starts}
+        assert found == {(start + window.range, ()): (n, n) for start, n in inside.items() if n}
