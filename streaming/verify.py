@@ -185,7 +185,7 @@ class Difference:
 class Comparison:
     """One query over one window, row by row."""
 
-    query: Query
+    query: AnyQuery
     left_out: str = ""  # why it was not compared
     rows: int = 0
     different: int = 0

@@ -18,6 +18,7 @@ from streaming import group_state
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
 from streaming.shard import OTHER
+from streaming.verify import PLACE, SQL, TIME, alike
 from tests.streaming import oracle
 from tests.streaming.engine import SOURCE as SENSORS
 from tests.streaming.engine import Engine
@@ -27,8 +28,6 @@ from tests.streaming.test_every_aggregate import (
     FILTERS,
     GROUPINGS,
     SOURCE,
-    SQL,
-    alike,
     events,
     field_of,
 )
@@ -50,6 +49,8 @@ def placed(made: list[dict[str, Any]]) -> pa.Table:
 
 
 def expected(query: GroupQuery, happened: pa.Table) -> Found:
+    for name, column in ((TIME, "ts"), (PLACE, "place")):
+        happened = happened.append_column(name.strip('"'), happened.column(column))
     return oracle.group_windows(query, SQL[query.aggregate].format(v=query.field), happened)
 
 
