@@ -42,15 +42,9 @@ class CountWindows:
         is_whole = slices.events == self._slice_events
         loose = Rows.together([slices.only(~is_whole), rows.only(~in_order)])
         loose = loose.only(np.argsort(loose.group, kind="stable"))
-        new = slices.only(is_whole)
-        numbers = self._numbers(new, whole)
-        new = replace(new, mark=numbers, parts=closed(self._parts, new))
-        known = len(whole)
-        whole = Rows.together([whole, new])
-        in_turn = np.lexsort((whole.mark, whole.group))
-        whole = whole.only(in_turn)
+        whole, is_new = self._with_new(whole, slices.only(is_whole))
         after = whole.mark + 1
-        ends = (in_turn >= known) & (after % self._every == 0) & (after >= self._slices)
+        ends = is_new & (after % self._every == 0) & (after >= self._slices)
         answers, combined = self._answers(whole, np.flatnonzero(ends))
         return Step((loose, self._still_needed(whole)), answers, len(rows) + combined)
 
@@ -69,6 +63,13 @@ class CountWindows:
         number = (in_group // self._slice_events).astype(np.int64)
         begins = is_first | (np.diff(number, prepend=-1) != 0)
         return merged(rows, np.cumsum(begins) - 1, self._parts)
+
+    def _with_new(self, whole: Rows, new: Rows) -> tuple[Rows, np.ndarray]:
+        """All whole slices in order of groups and numbers, and which of them are new."""
+        new = replace(new, mark=self._numbers(new, whole), parts=closed(self._parts, new))
+        together = Rows.together([whole, new])
+        in_turn = np.lexsort((together.mark, together.group))
+        return together.only(in_turn), in_turn >= len(whole)
 
     def _numbers(self, new: Rows, whole: Rows) -> np.ndarray:
         """The numbers of new whole slices: they go on where those of their group ended."""
@@ -129,7 +130,8 @@ def _spans(algebra: Algebra, states: np.ndarray, first: np.ndarray, length: int)
     run, combined = 1, 0
     while run <= length:
         if run > 1:
-            states = combine_rows(algebra, states[:, : -run // 2], states[:, run // 2 :])
+            half = run // 2
+            states = combine_rows(algebra, states[:, :-half], states[:, half:])
             combined += states.shape[1]
         if length & run:
             pieces.append(states[:, first])

@@ -71,8 +71,7 @@ def _partials(
     lane: GroupLane, rows: np.ndarray, grouping: Grouping, values: Values | None, order: Order
 ) -> GroupPartials:
     slots = _slots(lane, rows, grouping, order)
-    of_slot = np.searchsorted(slots.slots, slots.used)  # a row of each slot, its first
-    until = np.append(of_slot[1:], len(slots.rows)) - 1
+    newest = slots.rows[np.searchsorted(slots.slots, slots.used, side="right") - 1]  # of each slot
     counted, failures = slots.events, (0, "")
     states: tuple[np.ndarray, ...] = ()
     if values is not None:
@@ -82,8 +81,8 @@ def _partials(
     made = Rows(
         slots.group,
         slots.start,
-        order.times[slots.rows[until]],
-        order.places[slots.rows[until]].astype(np.int64),
+        order.times[newest],
+        order.places[newest].astype(np.int64),
         slots.events,
         counted,
         states,

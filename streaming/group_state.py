@@ -56,12 +56,15 @@ class GroupLaneState:
         self._arrived.append(replace(rows, group=groups[rows.group]))
 
     def advance(self, now: int, whole_from: int) -> Advanced:
-        """Take in what has come; all windows that are final with the watermark at `now`, and whole."""
+        """Take in what has come; the whole windows that are final with the watermark at `now`."""
         began = time.perf_counter()
         arrived = Rows.together([Rows.none(self._windows.tables[0]), *self._arrived])
         self._arrived = []
         busy = {bucket for bucket, due in self._due.items() if due <= now}
         busy.update(np.unique(arrived.group // BUCKET).tolist())
+        if not busy:
+            self.steps, self.seconds = 0, 0.0
+            return Advanced(arrived, [], [])
         step = self._windows.step(self._held(sorted(busy)), arrived, now)
         self.steps = step.combined
         found = step.answers.only(step.answers.first - self._windows.reach_back >= whole_from)
