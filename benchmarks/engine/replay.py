@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -45,10 +44,10 @@ def run(quick: bool, progress: Progress) -> Section:
         progress(f"writing {setting.stream.events:,} events to a topic and to files")
         fill(stage.bootstrap_servers, TOPIC, setting.stream)
         inputs = _inputs(stage, setting.stream)
-        for read in inputs.values():
-            _replay(stage, read)  # what is compiled is compiled
         runs: dict[str, Callable[[], float]] = {ENGINE: partial(_engine, stage, setting.stream)}
-        runs |= {name: partial(_replay, stage, read) for name, read in inputs.items()}
+        runs |= {name: partial(_replay, stage, setting.stream, read) for name, read in inputs.items()}
+        for run_once in runs.values():  # neither Java nor numba compiles while it is measured
+            run_once()
         rounds = alternate(runs, setting.rounds, progress)
     engine = rounds.median(ENGINE)
     told = ", ".join(f"{name} at {rounds.median(name) / engine:.1f}" for name in inputs)
@@ -89,15 +88,13 @@ def _inputs(stage: Bench, stream: Stream) -> dict[str, Callable[[], Input]]:
     }
 
 
-def _replay(stage: Bench, read: Callable[[], Input]) -> float:
+def _replay(stage: Bench, stream: Stream, read: Callable[[], Input]) -> float:
     """Events per second, from opening the input to the last result in the file."""
     began = time.perf_counter()
-    done = Replay.planned(read(), _spec()).run(_out(stage), lambda progress: None)
-    return done.counts.accepted / (time.perf_counter() - began)
-
-
-def _out(stage: Bench) -> Path:
-    return stage.work_dir / "results.jsonl"
+    done = Replay.planned(read(), _spec()).run(stage.work_dir / "results.jsonl", lambda progress: None)
+    if done.counts.accepted != stream.events:
+        raise RuntimeError(f"A replay accepted {done.counts.accepted:,} events of {stream.events:,}.")
+    return stream.events / (time.perf_counter() - began)
 
 
 def _spec() -> Spec:
