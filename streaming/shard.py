@@ -345,19 +345,17 @@ class Shard:
 
     def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
         """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
-        starts = np.array(
-            sorted({s for segment in member.segments for s in self.lanes[segment.lane].starts()}), np.int64
-        )
-        if not len(starts):
-            return
         window = member.window
-        end = window.first_end_after(max(after, int(starts[0])))
+        lanes = [self.lanes[segment.lane] for segment in member.segments]
+
+        def first_slice_from(instant: int) -> int:
+            return min(lane.first_start_from(instant) for lane in lanes)
+
+        end = window.first_end_after(max(after, first_slice_from(EARLIEST)))
         while end <= until:
-            at = int(np.searchsorted(starts, end - window.range))
-            if at == len(starts):
-                return
-            if starts[at] >= end:  # nothing in this window: go on to the first that holds the next slice
-                end = window.first_end_after(int(starts[at]))
+            start = first_slice_from(end - window.range)
+            if start >= end:  # nothing in this window: go on to the first that holds the next slice
+                end = window.first_end_after(start)
                 continue
             if self._is_whole(member, end):
                 yield end

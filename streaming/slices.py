@@ -1,6 +1,6 @@
 """A lane's slices in memory: open ones gather partials, closed ones stand in rings and feed the kernels."""
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from streaming.kernels.run.gathered import combine_rows, gather_into
 from streaming.ladders import Chain, Ladders, Rung, States
 from streaming.lane_kernels import ColumnKernels
 from streaming.lane_partials import LanePartials, nothing_gathered
-from streaming.lanes import EARLIEST, Lane
+from streaming.lanes import EARLIEST, LATEST, Lane
 from streaming.shuffle import pack_states, unpack_states
 
 
@@ -196,6 +196,7 @@ class LaneSlices:
         self.lane = lane
         self.parts = [PARTS[name] for name in lane.signature.parts]
         self.open: dict[int, OpenSlice] = {}
+        self._open_starts: list[int] = []  # ascending
         self.closed = ClosedSlices(self.parts)
         self.seconds = 0.0
         self._just_closed: dict[int, OpenSlice] = {}  # in this batch: to be stored as they were gathered
@@ -249,14 +250,16 @@ class LaneSlices:
         if start not in self.open:
             end = self.lane.slice_end(start)
             self.open[start] = OpenSlice(start, end, self.parts, width)
+            insort(self._open_starts, start)
         return self.open[start]
 
     def close_until(self, instant: int, width: int) -> None:
         """Close the slices that end at or before `instant`, oldest first."""
         self._just_closed.clear()
-        for start in sorted(s for s, open_slice in self.open.items() if open_slice.end <= instant):
+        for start in [start for start in self._open_starts if self.open[start].end <= instant]:
             self._just_closed[start] = self.open.pop(start)
             self.closed.append(start, self._just_closed[start].columns(width))
+        self._open_starts = sorted(self.open)
         self.closed.widen(width)
 
     def finals(self, dues: Sequence[Due], now: int, chains: set[Chain]) -> list[Columns]:
@@ -341,7 +344,7 @@ class LaneSlices:
         return columns
 
     def _with_open(self, columns: Columns, start: int, end: int, width: int) -> Columns:
-        for at in sorted(self.open):
+        for at in self._open_starts:
             if start <= at and self.open[at].end <= end:
                 columns = columns.combined(self.open[at].columns(width), self.parts)
         return columns
@@ -350,9 +353,17 @@ class LaneSlices:
         """A slice that was touched in this batch, as the state store keeps it."""
         return (self.open.get(start) or self._just_closed[start]).to_bytes()
 
+    def first_start_from(self, instant: int) -> int:
+        """The start of the first slice that holds events and starts at or after `instant`; `LATEST`: none."""
+        at = bisect_left(self.closed.starts, instant)
+        if at < len(self.closed.starts):
+            return self.closed.starts[at]
+        at = bisect_left(self._open_starts, instant)
+        return self._open_starts[at] if at < len(self._open_starts) else LATEST
+
     def starts(self) -> list[int]:
         """Starts of all slices that hold events, ascending."""
-        return self.closed.starts + sorted(self.open)
+        return self.closed.starts + self._open_starts
 
     def evict_before(self, instant: int) -> list[int]:
         """Forget slices that no window reaches back to; returns their starts."""
