@@ -131,7 +131,7 @@ def _check_answers(
     blocks = _final_blocks(installation, verdict)
     told = _answers(blocks)
     verdict.answers = sum(len(block.groups) for block in blocks)
-    _check_group_windows(blocks, log, lasting, verdict)
+    check_group_windows(blocks, log, lasting, verdict)
     path = installation.var_dir.parent / "accepted.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in log.accepted))
     for query in [*lasting, *removed]:
@@ -167,7 +167,7 @@ def check_window(name: str, told: Answers, right: Answers, was_removed: bool, ve
     verdict.expect(f"{name}: wrong", _short((key, told[key], expected[key]) for key in wrong), "none")
 
 
-def _check_group_windows(
+def check_group_windows(
     blocks: Iterable[ResultBlock], log: Log, lasting: list[QuerySpec], verdict: Verdict
 ) -> None:
     """Count and session windows of queries that were there from the beginning: all of them, and no others."""

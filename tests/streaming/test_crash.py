@@ -4,12 +4,17 @@ import os
 import secrets
 from pathlib import Path
 
+import msgspec
+import numpy as np
 import pytest
 
 from benchmarks.crashes.__main__ import victims
 from benchmarks.crashes.installation import Installation
-from benchmarks.crashes.rounds import Trial
-from benchmarks.crashes.verdict import Answers, Verdict, check_window
+from benchmarks.crashes.rounds import LASTING, Trial
+from benchmarks.crashes.verdict import Answers, Log, Verdict, check_group_windows, check_window
+from optimizer import Statistics, optimize
+from streaming.results import ResultBlock
+from tests.streaming.engine import SOURCE, Engine
 from tests.streaming.oracle import Row
 
 
@@ -43,3 +48,27 @@ def test_the_verdict_notices_what_is_missing_wrong_or_too_much() -> None:
     assert problems({}, without=tuple(right)) == 1
     assert problems({second: (1.0, 2)}) == 1
     assert problems({("q", "10s", "10s", ("other",), 10, 20): (1.0, 1)}) == 1
+
+
+def test_the_verdict_notices_count_and_session_windows_that_are_missing_wrong_or_too_many() -> None:
+    events = [{"ts": 90 * at, "device": f"d{at % 3}", "temp": at / 8} for at in range(200)]
+    queries = [query for spec in LASTING for query in spec.queries()]
+    engine = Engine(optimize(queries, Statistics(), source="s"), source=SOURCE)
+    engine.batch({0: events})
+    engine.batch(end=True)
+    log = Log([event | {"place": at} for at, event in enumerate(events)])
+
+    def problems(blocks: list[ResultBlock]) -> list[str]:
+        verdict = Verdict()
+        check_group_windows(blocks, log, list(LASTING), verdict)
+        return [problem.partition(", such as")[0] for problem in verdict.problems]
+
+    counted = [block for block in engine.blocks if "events" in block.query]
+    others = [block for block in engine.blocks if "events" not in block.query]
+    wrong = msgspec.structs.replace(counted[0], values=(np.frombuffer(counted[0].values) + 1).tobytes())
+    moved = msgspec.structs.replace(counted[0], end=counted[0].end + 7)
+    name = counted[0].query
+    assert problems(engine.blocks) == []
+    assert problems([*others, *counted[1:]]) == [f"{name}: missing: found 1"]
+    assert problems([*engine.blocks, moved]) == [f"{name}: too many: found 1"]
+    assert problems([*others, *counted[1:], wrong]) == [f"{name}: wrong: found 1"]
