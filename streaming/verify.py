@@ -101,7 +101,7 @@ def answers(
     window = query.window
     value = "1" if query.field is None else _value(query.field, fields)
     names = "".join(f", {_quoted(name)}" for name in query.group_by)
-    kept = f"coalesce(TRY({query.where}), false)" if query.where else "true"
+    kept = f"coalesce(TRY({query.where}\n), false)" if query.where else "true"  # it may end in a comment
     found = connection.execute(f"""
         WITH happened AS (SELECT {value} AS v, {TIME}, {PLACE} {names} FROM events WHERE {kept}),
         placed AS (
@@ -118,7 +118,7 @@ def answers(
 
 def _value(text: str, fields: Iterable[str]) -> str:
     """A field, or an expression, which has no value in rows that it fails on."""
-    return _quoted(text) if text in fields else f"TRY({text})"
+    return _quoted(text) if text in fields else f"TRY({text}\n)"
 
 
 def _quoted(name: str) -> str:

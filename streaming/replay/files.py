@@ -75,7 +75,6 @@ class _TextFile:
 
     times: dict[str, TimeUnit] = {}
     stamped = False
-    unit = "bytes"
     partitions: tuple[int, ...] = (0,)
     whole = True
 
@@ -218,7 +217,6 @@ class ParquetFile:
 
     format = "arrow"
     stamped = False
-    unit = "events"
     partitions: tuple[int, ...] = (0,)
     whole = True
 

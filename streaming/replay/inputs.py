@@ -32,8 +32,7 @@ class Input(Protocol):
     types: dict[str, FieldType]
     times: dict[str, TimeUnit]  # units of fields that the input itself knows to be instants
     stamped: bool  # rows have timestamps, which can be event times
-    total: int  # in units of `Batch.done`
-    unit: str  # “bytes” or “events”
+    total: int  # of bytes or of events, as `Batch.done` is
     partitions: tuple[int, ...]  # those that hold events
     whole: bool  # False: there were events before those that are read
 

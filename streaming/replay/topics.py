@@ -68,7 +68,6 @@ class TopicSpan:
 
     times: dict[str, TimeUnit] = {}
     stamped = True
-    unit = "events"
 
     def __init__(
         self, address: Address, message_format: str, since: int | None = None, until: int | None = None

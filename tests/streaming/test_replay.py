@@ -142,7 +142,7 @@ def test_every_strategy_gives_the_same_file(strategy, tmp_path):
 
 @pytest.mark.parametrize("kernel", ["flatfit", "panes", "slickdeque", "prefix_difference", "finger_tree"])
 def test_a_kernel_is_used_in_every_tree(kernel, tmp_path):
-    events, spec = tmp_path / "events.jsonl", Spec.read(json.dumps(spec_of(FAMILY)).encode())
+    events = tmp_path / "events.jsonl"
     write_events(events, 3_000)
     queries = FAMILY[1:] if kernel == "prefix_difference" else FAMILY
     spec = Spec.read(json.dumps(spec_of(queries)).encode())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from streaming.accounting import Counts
 from streaming.formats.scan.records import record_ends
-from streaming.replay import Replay, files, inputs
+from streaming.replay import Replay, files
 from streaming.replay.files import open_file
 from streaming.replay.inputs import UnreadableEvents
 from streaming.spec import Spec
@@ -177,6 +177,8 @@ def test_a_quote_within_a_field_opens_nothing() -> None:
         ("nameless.csv", b"ts,\n1,2\n", "Column 2 in the header of {path} has no name."),
         ("latin.csv", b"ts,gr\xf6\xdfe\n1,2\n", "The header of {path} is not UTF-8."),
         ("bare.jsonl.gz", b'{"ts": 1}\n', "{path} cannot be unpacked: it is not a whole gzip file."),
+        ("cut.csv.gz", gzip.compress(b"ts\n1\n")[:-12], "{path} cannot be unpacked: it is not a whole gzip"
+         " file."),
         ("bare.parquet", b'{"ts": 1}\n', "{path} cannot be read as Parquet."),
     ],
 )  # fmt: skip
@@ -227,7 +229,3 @@ def test_what_is_read_is_told_up_to_the_whole(
         assert done == sorted(done) and done[-1] == reading[-1].total == path.stat().st_size
         assert reading[-1].events == 5_000
         assert told[-1].step == "writing results"
-
-
-def test_a_batch_has_as_many_events_as_the_job_takes_at_once() -> None:
-    assert files.BLOCK_BYTES // 100 >= inputs.BATCH_EVENTS

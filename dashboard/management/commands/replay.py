@@ -52,7 +52,11 @@ class Command(BaseCommand):
         if not out.absolute().parent.is_dir():
             raise Problem(f"There is no directory {out.absolute().parent} to write {out.name} to.")
         with as_problems():
-            self._replay(_prepared(options), out, options["verify"])
+            try:
+                replay = _prepared(options)
+            except KeyboardInterrupt as error:
+                raise Problem(_stopped(None, out), returncode=INTERRUPTED) from error
+            self._replay(replay, out, options["verify"])
 
     def _replay(self, replay: "Replay", out: Path, verify: bool) -> None:
         from streaming.replay.inputs import UnreadableEvents
