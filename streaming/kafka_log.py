@@ -82,6 +82,10 @@ class LogReader:
         """Per partition, the oldest offset that is kept."""
         return self._persist(lambda: self._offsets(OffsetSpec.EARLIEST))
 
+    def offsets_at(self, instant: int) -> dict[int, int]:
+        """Per partition, the offset of the first message whose timestamp is not older; −1: there is none."""
+        return self._persist(lambda: self._offsets(instant))
+
     def read(self, partition: int, start: int, until: int) -> Iterator[Messages]:
         """Messages with start ≤ offset < until, in log order.
 
@@ -144,7 +148,7 @@ class LogReader:
         """What to ask for, to get that many and not much that nobody wants; brokers send a batch at least."""
         return min(FETCH_BYTES, int(messages * self._message_bytes * 1.2) + SPARE_BYTES)
 
-    def _offsets(self, spec: OffsetSpec) -> dict[int, int]:
+    def _offsets(self, instant: int) -> dict[int, int]:
         self._look_if_due()
         led: dict[str, list[int]] = defaultdict(list)
         for partition in self._leaders:
@@ -152,7 +156,7 @@ class LogReader:
         offsets = {}
         for address, partitions in led.items():
             parts = [
-                _Part(partition_index=number, current_leader_epoch=-1, timestamp=int(spec))
+                _Part(partition_index=number, current_leader_epoch=-1, timestamp=int(instant))
                 for number in partitions
             ]
             request = ListOffsetsRequest(
