@@ -127,7 +127,7 @@ class Bench:
     def meters(self, started: Millrace) -> list[dict[str, Any]]:
         """What the shards said of each batch."""
         messages = read(self.bootstrap_servers, started.topics.meters)
-        return [json.loads(message.value()) for message in messages]
+        return [json.loads(message.value) for message in messages]
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka.admin import NewTopic
 
 from benchmarks.engine.events import PARTITIONS, Stream, json_messages
+from streaming.kafka_log import LogReader
 from streaming.topics import create_topics
 
 Encode = Callable[[pa.Table], Sequence[bytes]]
@@ -63,11 +64,11 @@ def _send(sender: Producer, topic: str, messages: list[dict[str, object]], parti
 
 def end_offset(bootstrap_servers: str, topic: str) -> int:
     """How many messages a topic of one partition has had."""
-    consumer = _consumer(bootstrap_servers)
+    reader = LogReader(bootstrap_servers, topic)  # it waits for a topic that has only just been made
     try:
-        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)[1])
+        return reader.ends()[0]
     finally:
-        consumer.close()
+        reader.close()
 
 
 def read(bootstrap_servers: str, topic: str, first: int = 0) -> Iterator[Message]:
