@@ -9,8 +9,9 @@ import msgspec
 
 from streaming import results, shuffle
 from streaming.lanes import LATEST
+from streaming.outcomes import Outcome
 from streaming.progress import Progress
-from streaming.shard import Outcome, Shard, ShardMeta
+from streaming.shard import Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.state_log import Change, Key, State, StateLog
 from streaming.topics import Topics

@@ -64,10 +64,6 @@ class ProgressReader:
                 )
         return self._records[batch]
 
-    def is_empty(self) -> bool:
-        """Whether nothing was ever written: a first batch without a single row has no progress."""
-        return not self._records and self._consumer.end_offsets([self._partition])[self._partition] == 0
-
     def newest(self, timeout_ms: int = 100) -> Progress | None:
         """The newest record there is by now."""
         for record in self._consumer.poll(timeout_ms=timeout_ms).get(self._partition, []):

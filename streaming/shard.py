@@ -6,21 +6,21 @@ gives the same output, which is what makes a replayed batch harmless.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
 
 from optimizer.plan import Plan
 from streaming import group_partials, shuffle
-from streaming.accounting import Counts, DeadLetter
+from streaming.accounting import Counts
 from streaming.aggregates import AGGREGATES
+from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
 from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
-from streaming.results import GroupKey, ResultBlock, answers
+from streaming.outcomes import Outcome, Taken, meter
+from streaming.results import ResultBlock, answers
 from streaming.shuffle import TaskReport
 from streaming.slices import Columns, Due, LaneSlices
 from streaming.sources import SourceSpec
@@ -28,8 +28,6 @@ from streaming.watermark import Watermark
 
 END_OF_DATA = b"end"  # in place of a plan: no more events will come, close every window
 PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent per batch
-GROUP_LIMIT = 1_000_000  # of a group-by in one shard: an identifier in a group-by must not end the job
-OTHER = "…other"  # in every field of the group that takes what is beyond the limit
 
 
 class StaleTask(RuntimeError):
@@ -46,52 +44,6 @@ class ShardMeta(msgspec.Struct, array_like=True):
     # By query and window end, how often late events have changed what was told; of windows not yet final.
     revisions: dict[str, dict[int, int]] = {}
     totals: Counts = msgspec.field(default_factory=Counts)  # of the whole source, since the stream's start
-
-
-class GroupIndex:
-    """Numbers for the groups of one group-by, in order of appearance; those beyond the limit share one."""
-
-    def __init__(self, limit: int) -> None:
-        self.keys: list[GroupKey] = []
-        self._numbers: dict[GroupKey, int] = {}
-        self._limit = limit
-
-    def numbers(self, keys: Sequence[GroupKey]) -> np.ndarray:
-        return np.array([self.number(key) for key in keys], np.int64)
-
-    def number(self, key: GroupKey) -> int:
-        number = self._numbers.get(key)
-        if number is None and len(self.keys) >= self._limit:
-            key = (OTHER,) * len(key)
-            number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.keys)
-            self.keys.append(key)
-        return number
-
-    @property
-    def is_full(self) -> bool:
-        return len(self.keys) > self._limit
-
-
-@dataclass
-class Taken:
-    """What a batch brought to a lane of a shard; partials are what was shuffled."""
-
-    events: int = 0
-    partials: int = 0
-
-
-@dataclass
-class Outcome:
-    """What a batch changed and what it has to say."""
-
-    blocks: list[ResultBlock] = field(default_factory=list)
-    dead_letters: list[DeadLetter] = field(default_factory=list)
-    meter: dict[str, object] = field(default_factory=dict)
-    touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start or bucket) to be stored
-    evicted: set[tuple[str, int]] = field(default_factory=set)
-    failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
 
 class Shard:
@@ -148,7 +100,7 @@ class Shard:
         self._evict(now, outcome)
         self.meta.batch = batch
         self.meta.watermark.value = now
-        outcome.meter = self._meter(reports, outcome, taken, steps) | {
+        outcome.meter = meter(self, reports, outcome, taken, steps) | {
             "kernel_seconds": kernel_seconds,
             "shard_seconds": time.perf_counter() - began,
         }
@@ -426,75 +378,6 @@ class Shard:
             outcome.evicted.update((lane, start) for start in self.lanes[lane].starts())
         self.redefine(pruned)
         outcome.touched -= outcome.evicted
-
-    def _meter(
-        self,
-        reports: list[TaskReport],
-        outcome: Outcome,
-        taken: dict[str, Taken],
-        steps: dict[str, int],
-    ) -> dict[str, object]:
-        counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
-        by_query = {member.query: member.segments[-1].lane for member in self.meta.timeline.members}
-        for group_lane in self.meta.timeline.group_lanes:
-            by_query |= {asked.query: group_lane.id for asked in group_lane.asked}
-        produced: dict[str, int] = {}
-        queries: dict[str, int] = {}
-        nothing = Taken()
-        for block in outcome.blocks:
-            produced[by_query[block.query]] = produced.get(by_query[block.query], 0) + len(block.groups)
-            queries[block.query] = queries.get(block.query, 0) + len(block.groups)
-        trees: dict[str, dict[str, Any]] = {
-            slices.lane.tree: {
-                "events": taken.get(lane, nothing).events,
-                "partials": taken.get(lane, nothing).partials,
-                "state_bytes": slices.state_bytes,
-                "kernel_steps": max(0, slices.steps - steps.get(lane, 0)),
-                "seconds": slices.seconds,
-                "groups": len(self._group_index(slices).keys),
-                "slices": len(slices.closed.starts) + len(slices.open),
-                "results": produced.get(lane, 0),
-                "failed_values": outcome.failures.get(lane, (0, ""))[0],
-                "failure": outcome.failures.get(lane, (0, ""))[1],
-                "groups_limited": self._group_index(slices).is_full,
-            }
-            for lane, slices in self.lanes.items()
-            if slices.lane.until == LATEST
-        }
-        for lane, state in self.group_lanes.items():
-            groups = self.group_index(state.lane.group_by)
-            trees[state.lane.tree] = state.meter() | {
-                "events": taken.get(lane, nothing).events,
-                "partials": taken.get(lane, nothing).partials,
-                "groups": len(groups.keys),
-                "results": produced.get(lane, 0),
-                "failed_values": outcome.failures.get(lane, (0, ""))[0],
-                "failure": outcome.failures.get(lane, (0, ""))[1],
-                "groups_limited": groups.is_full,
-            }
-        watermark = self.meta.watermark
-        return {
-            "source": self.source.id,
-            "shard": self.number,
-            "batch": self.meta.batch,
-            "plan": self.meta.timeline.version,
-            "watermark": None if watermark.value in (EARLIEST, LATEST) else watermark.value,
-            "max_event_time": watermark.greatest,
-            "events": counts.read,
-            "accepted": counts.accepted,
-            "malformed": counts.malformed,
-            "late": counts.late,
-            "future": counts.future,
-            "past": counts.past,
-            "totals": msgspec.structs.asdict(self.meta.totals),
-            "map_seconds": sum(report.seconds for report in reports),
-            "partials": sum(lane.partials for lane in taken.values()),
-            "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
-            "results": sum(produced.values()),
-            "groups": sum(len(index.keys) for index in self.groups.values()),
-            "trees": trees,
-            "queries": queries,
-        }
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)

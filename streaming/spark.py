@@ -39,6 +39,11 @@ START_BACK = 2_000_000  # messages of the past that a new source's job reads at 
 MAX_PER_BATCH = 500_000
 MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
 MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())
+# In a line of a report: the class of an error, of ours or another, and what it says.
+RAISED = re.compile(
+    r"(?:\b[\w.]*(?:Error|Exception|KeeperFailed|StaleTask|StateLost|SourceProblem|TopicGone): )+"
+    r"(?P<sentence>\S.*)"
+)
 TASK_TRIES = 4  # what clusters do by default: a killed Python worker costs a task, not the query
 
 
@@ -191,10 +196,20 @@ def failure(query: StreamingQuery) -> str | None:
     """Why a query ended, in a sentence out of Spark's long report; None while it runs."""
     report = query.exception()
     lines = str(report).splitlines() if report else []
-    for line in reversed(lines):
-        if "Error: " in line or "StaleTask: " in line or "Exception: " in line:
-            return line.split(": ", 1)[1].strip()
-    return lines[0] if lines else None
+    return next(filter(None, map(_sentence, reversed(lines))), lines[0] if lines else None)
+
+
+def _sentence(line: str) -> str | None:
+    """What a line says was raised, without the names of what raised it.
+
+    >>> _sentence("streaming.keepers.KeeperFailed: OSError: [Errno 28] No space left on device")
+    '[Errno 28] No space left on device'
+    >>> _sentence("streaming.watch.SourceProblem: The Kafka cluster at a:9092 does not answer.")
+    'The Kafka cluster at a:9092 does not answer.'
+    >>> _sentence("  at java.base/java.lang.Thread.run(Thread.java:840)")
+    """
+    found = RAISED.search(line)
+    return found["sentence"] if found else None
 
 
 def last_batch(query: StreamingQuery | None) -> int | None:

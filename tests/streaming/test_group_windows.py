@@ -17,7 +17,7 @@ from optimizer.windows import Window
 from streaming import group_state
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
-from streaming.shard import OTHER
+from streaming.group_index import OTHER
 from streaming.verify import PLACE, SQL, TIME, alike
 from tests.streaming import oracle
 from tests.streaming.engine import SOURCE as SENSORS

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from optimizer.queries import Query
 from optimizer.windows import Window
-from streaming.shard import OTHER
+from streaming.group_index import OTHER
 from tests.streaming.engine import SOURCE, Engine, plan_of
 
 TUMBLING = Window(10_000, 10_000)

@@ -1,0 +1,120 @@
+"""What a batch made of a shard, and what of it is told in meters."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from streaming.accounting import Counts, DeadLetter
+from streaming.lanes import EARLIEST, LATEST, Timeline
+from streaming.results import ResultBlock
+from streaming.shuffle import TaskReport
+
+if TYPE_CHECKING:
+    from streaming.shard import Shard
+
+
+@dataclass
+class Taken:
+    """What a batch brought to a lane of a shard; partials are what was shuffled."""
+
+    events: int = 0
+    partials: int = 0
+
+
+@dataclass
+class Outcome:
+    """What a batch changed and what it has to say."""
+
+    blocks: list[ResultBlock] = field(default_factory=list)
+    dead_letters: list[DeadLetter] = field(default_factory=list)
+    meter: dict[str, object] = field(default_factory=dict)
+    touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start or bucket) to be stored
+    evicted: set[tuple[str, int]] = field(default_factory=set)
+    failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
+
+    def results_by_query(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for block in self.blocks:
+            found[block.query] = found.get(block.query, 0) + len(block.groups)
+        return found
+
+
+def meter(
+    shard: "Shard",
+    reports: list[TaskReport],
+    outcome: Outcome,
+    taken: dict[str, Taken],
+    steps_before: dict[str, int],
+) -> dict[str, object]:
+    """A message of the meters topic; by lane, what was taken and how many steps kernels had done before."""
+    counts = sum((p.counts for report in reports for p in report.partitions.values()), Counts())
+    trees = _trees(shard, outcome, taken, steps_before)
+    watermark = shard.meta.watermark
+    return {
+        "source": shard.source.id,
+        "shard": shard.number,
+        "batch": shard.meta.batch,
+        "plan": shard.meta.timeline.version,
+        "watermark": None if watermark.value in (EARLIEST, LATEST) else watermark.value,
+        "max_event_time": watermark.greatest,
+        "events": counts.read,
+        "accepted": counts.accepted,
+        "malformed": counts.malformed,
+        "late": counts.late,
+        "future": counts.future,
+        "past": counts.past,
+        "totals": msgspec.structs.asdict(shard.meta.totals),
+        "map_seconds": sum(report.seconds for report in reports),
+        "partials": sum(lane.partials for lane in taken.values()),
+        "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
+        "results": sum(len(block.groups) for block in outcome.blocks),
+        "groups": sum(len(index.keys) for index in shard.groups.values()),
+        "trees": trees,
+        "queries": outcome.results_by_query(),
+    }
+
+
+def _trees(
+    shard: "Shard", outcome: Outcome, taken: dict[str, Taken], steps_before: dict[str, int]
+) -> dict[str, dict[str, Any]]:
+    results = _results_by_lane(shard.meta.timeline, outcome)
+    nothing = Taken()
+
+    def common(lane: str, group_by: tuple[str, ...]) -> dict[str, Any]:
+        groups = shard.group_index(group_by)
+        failed, why = outcome.failures.get(lane, (0, ""))
+        return {
+            "events": taken.get(lane, nothing).events,
+            "partials": taken.get(lane, nothing).partials,
+            "groups": len(groups.keys),
+            "results": results.get(lane, 0),
+            "failed_values": failed,
+            "failure": why,
+            "groups_limited": groups.is_full,
+        }
+
+    trees = {
+        slices.lane.tree: common(lane, slices.lane.signature.group_by)
+        | {
+            "kernel_steps": max(0, slices.steps - steps_before.get(lane, 0)),
+            "seconds": slices.seconds,
+            "slices": len(slices.starts()),
+            "state_bytes": slices.state_bytes,
+        }
+        for lane, slices in shard.lanes.items()
+        if slices.lane.until == LATEST
+    }
+    for lane, state in shard.group_lanes.items():
+        trees[state.lane.tree] = common(lane, state.lane.group_by) | state.meter()
+    return trees
+
+
+def _results_by_lane(timeline: Timeline, outcome: Outcome) -> dict[str, int]:
+    lane_of = {member.query: member.segments[-1].lane for member in timeline.members}
+    for lane in timeline.group_lanes:
+        lane_of |= {asked.query: lane.id for asked in lane.asked}
+    found: dict[str, int] = {}
+    for query, results in outcome.results_by_query().items():
+        found[lane_of[query]] = found.get(lane_of[query], 0) + results
+    return found
