@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
-from streaming.kafka_log import LogReader
+from streaming.kafka_topic import TopicClient
 
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
@@ -95,12 +95,12 @@ class InputReader(DataSourceStreamReader):
 
     def __init__(self, setup: InputSetup) -> None:
         self._setup = setup
-        self._readers: dict[tuple[str, str], LogReader] = {}
+        self._clients: dict[tuple[str, str], TopicClient] = {}
         self._plans_seen = 0
         self._plans_due = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_readers": {}}  # connections stay where they were made
+        return self.__dict__ | {"_clients": {}}  # connections stay where they were made
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         return {"events": self._setup.first, "plans": self._setup.plans_offset, "clock": 0}
@@ -139,23 +139,23 @@ class InputReader(DataSourceStreamReader):
         _settle()
 
     def stop(self) -> None:
-        for reader in self._readers.values():
-            reader.close()
+        for client in self._clients.values():
+            client.close()
 
-    def _events(self) -> LogReader:
-        return self._reader(self._setup.bootstrap_servers, self._setup.topic)
+    def _events(self) -> TopicClient:
+        return self._client(self._setup.bootstrap_servers, self._setup.topic)
 
     def _plans_end(self) -> int:
         if time.monotonic() >= self._plans_due:
             self._plans_due = time.monotonic() + PLANS_EVERY
-            self._plans_seen = self._reader(self._setup.own_servers, self._setup.plans_topic).ends()[0]
+            self._plans_seen = self._client(self._setup.own_servers, self._setup.plans_topic).ends()[0]
         return self._plans_seen
 
-    def _reader(self, bootstrap_servers: str, topic: str) -> LogReader:
+    def _client(self, bootstrap_servers: str, topic: str) -> TopicClient:
         key = (bootstrap_servers, topic)
-        if key not in self._readers:
-            self._readers[key] = LogReader(*key)
-        return self._readers[key]
+        if key not in self._clients:
+            self._clients[key] = TopicClient(*key)
+        return self._clients[key]
 
     def _newest_plan(self, start: int, until: int) -> bytes | None:
         """The source's newest message on the plans topic, which other sources share."""

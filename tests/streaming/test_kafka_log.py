@@ -27,7 +27,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 from kafka.protocol.admin import AlterClientQuotasRequest
 
-from streaming import kafka_connection, kafka_log
+from streaming import kafka_connection, kafka_topic
 from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
@@ -271,12 +271,12 @@ def test_a_topic_made_anew_that_is_shorter_has_no_messages(make_log):
     log.write(10)
     began = time.monotonic()
     assert log.read(500, 1_000) == []
-    assert time.monotonic() - began < kafka_log.PATIENCE_SECONDS / 2
+    assert time.monotonic() - began < kafka_topic.PATIENCE_SECONDS / 2
     assert log.reader.ends() == {0: 10}
 
 
 def test_a_range_that_the_log_does_not_reach_ends_with_the_log(make_log, monkeypatch):
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 1.0)
     log = make_log()
     log.write(10)
     assert len(log.read(0, 20)) == 10
@@ -309,7 +309,7 @@ def test_partitions_that_are_added_are_noticed(make_log):
     admin.close()
     log.write(5, partition=2)
     assert len(log.read(0, 5, partition=2)) == 5
-    time.sleep(kafka_log.LOOK_EVERY)
+    time.sleep(kafka_topic.LOOK_EVERY)
     assert log.reader.ends() == {0: 0, 1: 0, 2: 5}
 
 
@@ -325,7 +325,7 @@ def test_who_leads_is_asked_anew_when_what_was_known_is_wrong(make_log, stale: d
 
 
 def test_a_topic_that_does_not_exist(broker: str, monkeypatch):
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 1.0)
     reader = LogReader(broker, "nowhere")
     for attempt in (reader.ends, reader.beginnings, lambda: list(reader.read(0, 0, 10))):
         with pytest.raises(TopicGone, match=f"There is no topic “nowhere” on {broker}."):
@@ -334,7 +334,7 @@ def test_a_topic_that_does_not_exist(broker: str, monkeypatch):
 
 
 def test_a_partition_that_does_not_exist(make_log, monkeypatch):
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 1.0)
     log = make_log()
     with pytest.raises(SourceProblem, match=f"“{log.topic}” on {log.broker} has no partition 7."):
         log.read(0, 10, partition=7)
@@ -453,11 +453,11 @@ def test_a_wrong_password_is_refused_at_once(own_broker: GuardedBroker):
     began = time.monotonic()
     with pytest.raises(SourceProblem, match="refused “any”: SaslAuthenticationFailed"):
         reader.ends()
-    assert time.monotonic() - began < kafka_log.PATIENCE_SECONDS / 2
+    assert time.monotonic() - began < kafka_topic.PATIENCE_SECONDS / 2
 
 
 def test_a_broker_that_hangs_is_not_waited_for_forever(own_broker: Broker, monkeypatch):
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(kafka_connection, "ANSWER_SECONDS", 1.0)
     log = Log(own_broker.bootstrap_servers)
     log.write(10)
@@ -481,12 +481,12 @@ def test_a_broker_that_comes_back_is_read_on_from(own_broker: Broker, monkeypatc
     begun = rows(iter([next(reading)]))
 
     own_broker.kill()
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 1.0)
     silence = f"The Kafka cluster at {log.broker} does not answer."
     with pytest.raises(SourceProblem, match=silence):
         log.reader.ends()
 
-    monkeypatch.setattr(kafka_log, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 60.0)
     with ThreadPoolExecutor() as threads:
         rest = threads.submit(rows, reading)
         own_broker.start()
