@@ -64,6 +64,7 @@ def meter(
         "late": counts.late,
         "future": counts.future,
         "past": counts.past,
+        "removed": counts.removed,
         "totals": msgspec.structs.asdict(shard.meta.totals),
         "map_seconds": sum(report.seconds for report in reports),
         "partials": sum(lane.partials for lane in taken.values()),

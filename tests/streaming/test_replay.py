@@ -221,7 +221,7 @@ def test_a_failure_leaves_what_was_there_before(tmp_path, monkeypatch):
     events, out = tmp_path / "events.jsonl", tmp_path / "results.jsonl"
     write_events(events, 100)
     out.write_text("before")
-    monkeypatch.setattr("streaming.replay.results._span", lambda block: 1 / 0)
+    monkeypatch.setattr("streaming.replay.results._span", lambda start, end: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         replay(events, spec_of(FAMILY), out)
     assert out.read_text() == "before"

@@ -1,7 +1,6 @@
 """Verification finds what is wrong, allows for an aggregate's own error, and says what it leaves out."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from optimizer.queries import Query
+from optimizer.queries import Query, QuerySpec, SessionSpec
 from optimizer.windows import Window
 from streaming import verify
 from streaming.aggregates import AGGREGATES
@@ -147,15 +146,12 @@ def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> 
 
 
 def test_what_is_not_verified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Session(Window):
-        """Of another kind than windows of time."""
-
     source = SourceSpec("s", "", "", schema=(("ts", "integer"),), event_time="ts")
     with Verification(tmp_path, source, Timeline()) as verification:
-        query = Query("q", "q", "sum", "ts", Session(10, 10))
-        assert verification.compared(query, [], 0).left_out == "not verified: only windows of time are"
+        (session,) = QuerySpec("q", "sum", "ts", (SessionSpec("10ms"),)).queries()
+        assert verification.compared(session, [], 0).left_out == "not verified: only windows of time are"
         monkeypatch.delitem(verify.SQL, "sum")
-        timed = replace(query, window=Window(10, 10))
+        timed = Query("q", "q", "sum", "ts", Window(10, 10))
         assert verification.compared(timed, [], 0).left_out == "not verified: DuckDB has no sum"
 
 
