@@ -29,6 +29,7 @@ SCHEMA = "shard int, report binary"
 TICK_MS = 1_000  # a stream that stands still gives a sign of life this often
 NAP_SECONDS = 0.01  # between two looks for messages
 PLANS_EVERY = 0.2  # seconds between two looks for plans, which are rare
+PLANS_SECONDS = 15.0  # within which they must be there to read
 FEW = 5_000  # messages for which a second task is not worth its start
 
 
@@ -165,7 +166,10 @@ class InputReader(DataSourceStreamReader):
             consumer.assign([place])
             consumer.seek(place, start)
             newest = None
+            deadline = time.monotonic() + PLANS_SECONDS
             while consumer.position(place) < until:
+                if time.monotonic() > deadline:
+                    raise RuntimeError(f"Kafka did not tell the plans of topic {place.topic}.")
                 for record in consumer.poll(timeout_ms=100).get(place, []):
                     if record.offset < until and record.key == self._setup.key.encode() and record.value:
                         newest = record.value
