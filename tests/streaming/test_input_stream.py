@@ -1,0 +1,56 @@
+"""How far a batch reads, and who reads what of it."""
+
+import pickle
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streaming.input_stream import FEW, InputReader, InputSetup, Range, limited, shared_out
+
+OFFSETS = st.dictionaries(st.integers(0, 9), st.integers(0, 10_000), min_size=1)
+
+
+@given(known=OFFSETS, ends=OFFSETS, most=st.integers(1, 20_000))
+def test_a_batch_reads_forward_and_not_much_more_than_it_may(known, ends, most):
+    start = {str(number): offset for number, offset in known.items()}
+    end = limited(start, ends, most)
+    assert end.keys() == {str(number) for number in ends}
+    read = {number: end[number] - start.get(number, 0) for number in end}
+    assert all(
+        0 <= count <= max(0, ends[int(number)] - start.get(number, 0)) for number, count in read.items()
+    )
+    assert sum(read.values()) <= most + len(ends)
+    left = sum(max(0, ends[int(number)] - start.get(number, 0)) for number in end)
+    assert sum(read.values()) >= min(left, most)
+
+
+@given(known=OFFSETS, ends=OFFSETS, most=st.integers(1, 500))
+def test_batch_after_batch_comes_to_the_end(known, ends, most):
+    place = {str(number): offset for number, offset in known.items()}
+    left = sum(max(0, end - known.get(number, 0)) for number, end in ends.items())
+    for _ in range(left // most + 1):
+        place = limited(place, ends, most)
+    assert all(place[str(number)] == max(end, known.get(number, 0)) for number, end in ends.items())
+
+
+@given(
+    sizes=st.lists(st.integers(1, 50_000), max_size=12),
+    tasks=st.integers(1, 8),
+)
+def test_every_partition_is_read_whole_by_one_task(sizes, tasks):
+    ranges = [Range(number, 5, 5 + size) for number, size in enumerate(sizes)]
+    shares = shared_out(ranges, tasks)
+    assert sorted((each for share in shares for each in share), key=lambda each: each.partition) == ranges
+    assert len(shares) <= tasks and all(shares)
+    if 0 < sum(sizes) <= FEW:
+        assert len(shares) == 1
+    elif sizes:
+        # Nobody has more than a fair share and one partition.
+        assert max(sum(map(len, share)) for share in shares) <= sum(sizes) / len(shares) + max(sizes)
+
+
+def test_what_plans_batches_travels_to_workers_as_a_text():
+    setup = InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, 100, 2, b"\x00task", [0, 5])
+    assert InputSetup.from_option(setup.option()) == setup
+    reader = pickle.loads(pickle.dumps(InputReader(setup)))  # noqa: S301 (as Spark does)
+    assert reader.initialOffset() == {"events": {"0": 7}, "plans": 3, "clock": 0}
