@@ -6,6 +6,7 @@ from optimizer.group_trees import GroupTree
 from optimizer.group_windows import CountWindow, GroupWindow, SessionWindow
 from optimizer.plan import Plan
 from streaming.aggregates.states import parts_of
+from streaming.placement import WHOLE, Share, share_of
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True):
@@ -25,6 +26,7 @@ class GroupLane(msgspec.Struct, frozen=True, array_like=True):
     parts: tuple[str, ...]  # which states are kept (streaming/aggregates/states.py)
     since: int  # events before it are not counted
     asked: tuple[Asked, ...]
+    share: Share = WHOLE  # of the shards
 
     @property
     def window(self) -> GroupWindow:
@@ -34,10 +36,13 @@ class GroupLane(msgspec.Struct, frozen=True, array_like=True):
 def adopted(lanes: tuple[GroupLane, ...], plan: Plan, instant: int) -> tuple[GroupLane, ...]:
     """The lanes with `plan` in force: those of trees that stay go on, new ones begin at `instant`."""
     known = {lane.tree: lane for lane in lanes}
-    return tuple(_lane(tree, known.get(tree.id), plan.version, instant) for tree in plan.group_trees)
+    return tuple(
+        _lane(tree, known.get(tree.id), plan.version, instant, share_of(plan, tree.node))
+        for tree in plan.group_trees
+    )
 
 
-def _lane(tree: GroupTree, known: GroupLane | None, version: int, instant: int) -> GroupLane:
+def _lane(tree: GroupTree, known: GroupLane | None, version: int, instant: int, share: Share) -> GroupLane:
     key = tree.key
     lane = GroupLane(
         f"{tree.id}.{version}",
@@ -49,6 +54,7 @@ def _lane(tree: GroupTree, known: GroupLane | None, version: int, instant: int) 
         parts_of(query.aggregate for query in tree.queries),
         instant,
         tuple(Asked(query.id, query.aggregate) for query in tree.queries),
+        share,
     )
     if known is None:
         return lane

@@ -16,9 +16,9 @@ from streaming.group_lanes import GroupLane
 from streaming.group_rows import PackedRows, Rows
 from streaming.group_state import GroupLaneState
 from streaming.partials import Grouping, Lifting, Slots, Values, group
+from streaming.placement import shard_of
 from streaming.results import GroupKey
 from streaming.sessions import session_numbers
-from streaming.shuffle import shard_of
 from streaming.sources import FieldType
 
 
@@ -105,10 +105,10 @@ def _slots(lane: GroupLane, rows: np.ndarray, grouping: Grouping, order: Order) 
     return Slots(rows, slots, size, times[heads], codes[heads], np.arange(size), events)
 
 
-def packed_by_shard(partials: GroupPartials, shards: int) -> list[bytes | None]:
-    """What each shard gets to hear; `None` where it gets nothing."""
+def packed_by_shard(partials: GroupPartials, shards: int, within: range) -> list[bytes | None]:
+    """What each shard gets to hear, `within` being those that answer the lane; `None`: it gets nothing."""
     rows = partials.rows
-    owner = np.array([shard_of(key, shards) for key in partials.keys], np.int64)[rows.group]
+    owner = np.array([shard_of(key, within) for key in partials.keys], np.int64)[rows.group]
     return [_packed(partials, rows.only(owner == shard)) for shard in range(shards)]
 
 

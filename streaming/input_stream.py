@@ -1,8 +1,9 @@
 """A source as Spark reads it: Spark keeps the offsets, Python workers read Kafka and hand on partials.
 
 Three streams in one: the source's topic, the plans topic, and a clock that ticks when nothing else moves. An
-offset is a place in each; its clock is different in every batch and serves as the batch's time. Events never
-pass through Spark's Java process, which would cost more than all that is done with them
+offset is a place in each; its clock is different in every batch and serves as the batch's time. A fourth
+place is that of reading back, while queries of a new plan lack their past (`streaming/recall.py`). Events
+never pass through Spark's Java process, which would cost more than all that is done with them
 (`benchmarks/engine`).
 """
 
@@ -23,14 +24,18 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from streaming.kafka_topic import TopicClient
+from streaming.progress import Progress, ProgressReader
 
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
 TICK_MS = 1_000  # a stream that stands still gives a sign of life this often
 NAP_SECONDS = 0.01  # between two looks for messages
-PLANS_EVERY = 0.2  # seconds between two looks for plans, which are rare
+LOOK_EVERY = 0.2  # seconds between two looks for plans, which are rare
 PLANS_SECONDS = 15.0  # within which they must be there to read
 FEW = 5_000  # messages for which a second task is not worth its start
+PAST_PER_BATCH = 100_000  # messages that are read back beside what a batch reads anyhow
+CLOCKS_APART_MS = 60_000  # messages may be stamped so much earlier than the events in them happened
+NOTHING_BACK: dict[str, Any] = {"version": 0, "at": {}, "end": {}, "bounded": [], "messages": 0}
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class InputSetup:
     key: str  # of the source's plans
     first: dict[str, int]  # by partition, where a new stream begins
     plans_offset: int
+    progress_topic: str
+    past_messages: int  # that are read back at most
     max_per_batch: int
     tasks: int
     task: bytes
@@ -69,6 +76,17 @@ class Range:
         return self.until - self.start
 
 
+@dataclass(frozen=True)
+class PastInput:
+    """What one task of a batch reads back."""
+
+    version: int  # of the plan whose queries lack it
+    ranges: list[Range]
+    bounded: list[int]  # partitions of which older messages were wanted, too
+    read: int  # messages by all tasks and batches, with these
+    messages: int  # that there are to read
+
+
 @dataclass
 class TaskInput(InputPartition):
     """What one task of a batch reads."""
@@ -77,6 +95,7 @@ class TaskInput(InputPartition):
     ranges: list[Range] = field(default_factory=list)
     clock: int | None = None  # one task of each batch has it
     plan: bytes | None = None  # the newest that came since the batch before
+    past: PastInput | None = None
 
 
 class InputStream(DataSource):
@@ -97,37 +116,53 @@ class InputReader(DataSourceStreamReader):
     def __init__(self, setup: InputSetup) -> None:
         self._setup = setup
         self._clients: dict[tuple[str, str], TopicClient] = {}
-        self._plans_seen = 0
-        self._plans_due = 0.0
+        self._progress: ProgressReader | None = None
+        self._looked: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_clients": {}}  # connections stay where they were made
+        return self.__dict__ | {"_clients": {}, "_progress": None}  # connections stay where they were made
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        return {"events": self._setup.first, "plans": self._setup.plans_offset, "clock": 0}
+        first = {"events": self._setup.first, "plans": self._setup.plans_offset, "clock": 0}
+        return first | {"past": NOTHING_BACK}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """The end of the next batch: as soon as there is anything to read, or the clock is to tick."""
+        start = {"past": NOTHING_BACK} | start
         while True:
             events = limited(start["events"], self._events().ends(), self._setup.max_per_batch)
-            plans = max(start["plans"], self._plans_end())
+            end = start | {"events": events}
+            if self._is_due("plans"):
+                end["plans"] = max(start["plans"], self._plans_end())
+            if _is_reading(start["past"]) or self._is_due("past"):
+                end["past"] = self._past(start)
             now = int(time.time() * 1000)
-            is_news = events != start["events"] or plans != start["plans"]
-            if is_news or not 0 <= now - start["clock"] < TICK_MS:
-                return {"events": events, "plans": plans, "clock": max(now, start["clock"] + 1)}
+            if end != start or not 0 <= now - start["clock"] < TICK_MS:
+                return end | {"clock": max(now, start["clock"] + 1)}
             time.sleep(NAP_SECONDS)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[TaskInput]:
-        ranges = [
-            Range(int(number), start["events"].get(number, 0), until)
-            for number, until in end["events"].items()
-        ]
-        shares = shared_out([each for each in ranges if len(each) > 0], self._setup.tasks)
+        ranges = _ranges(start["events"], end["events"])
+        shares = shared_out(ranges, self._setup.tasks)
         inputs = [TaskInput(end["clock"], share) for share in shares] or [TaskInput(end["clock"])]
         inputs[0].clock = end["clock"]
         if end["plans"] > start["plans"]:
             inputs[0].plan = self._newest_plan(start["plans"], end["plans"])
+        past_before = start.get("past", NOTHING_BACK)
+        if end["past"] != past_before:
+            self._add_past(inputs, past_before, end["past"])
         return inputs
+
+    def _add_past(self, inputs: list[TaskInput], start: dict[str, Any], end: dict[str, Any]) -> None:
+        """What a batch reads back goes to as many tasks as there may be; the first is told in any case."""
+        begun = start["version"] == end["version"]
+        shares = shared_out(_ranges(start["at"], end["at"]) if begun else [], self._setup.tasks) or [[]]
+        left = sum(len(each) for each in _ranges(end["at"], end["end"]))
+        inputs += [TaskInput(end["clock"]) for _ in range(len(shares) - len(inputs))]
+        for given, share in zip(inputs, shares, strict=False):
+            given.past = PastInput(
+                end["version"], share, end["bounded"], end["messages"] - left, end["messages"]
+            )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         from streaming import task  # with all that is compiled, which planning does without
@@ -147,10 +182,49 @@ class InputReader(DataSourceStreamReader):
         return self._client(self._setup.bootstrap_servers, self._setup.topic)
 
     def _plans_end(self) -> int:
-        if time.monotonic() >= self._plans_due:
-            self._plans_due = time.monotonic() + PLANS_EVERY
-            self._plans_seen = self._client(self._setup.own_servers, self._setup.plans_topic).ends()[0]
-        return self._plans_seen
+        return self._client(self._setup.own_servers, self._setup.plans_topic).ends()[0]
+
+    def _past(self, start: dict[str, Any]) -> dict[str, Any]:
+        """How far to read back by the end of the next batch."""
+        past: dict[str, Any] = start["past"]
+        told = self._newest_progress()
+        if told is None:
+            return past
+        if _is_reading(past):
+            if told.wanted is None or told.wanted[0] != past["version"]:
+                return NOTHING_BACK | {"version": past["version"]}  # its queries are gone
+            return past | {"at": limited(past["at"], _by_number(past["end"]), PAST_PER_BATCH)}
+        if told.wanted is None or told.wanted[0] <= past["version"]:
+            return past
+        return self._located(*told.wanted, start["events"])
+
+    def _located(self, version: int, since: int, end: dict[str, int]) -> dict[str, Any]:
+        """Which messages hold all events from `since` on; at most so many, and those that are left."""
+        found = self._events().offsets_at(max(0, since - CLOCKS_APART_MS))
+        oldest = self._events().beginnings()
+        share = self._setup.past_messages // max(1, len(end))
+        at, bounded = {}, []
+        for number, until in end.items():
+            wanted = found.get(int(number), -1)
+            wanted = until if wanted < 0 else wanted
+            at[number] = min(until, max(wanted, oldest.get(int(number), 0), until - share))
+            if at[number] > wanted or 0 < wanted == oldest.get(int(number)):  # older ones were removed
+                bounded.append(int(number))
+        messages = sum(end.values()) - sum(at.values())
+        return {"version": version, "at": at, "end": end, "bounded": bounded, "messages": messages}
+
+    def _newest_progress(self) -> Progress | None:
+        if self._progress is None:
+            self._progress = ProgressReader(self._setup.own_servers, self._setup.progress_topic)
+        return self._progress.newest(timeout_ms=0)
+
+    def _is_due(self, what: str) -> bool:
+        """Plans and wanted pasts are rare, and not looked for all the time."""
+        now = time.monotonic()
+        if now < self._looked.get(what, float("-inf")) + LOOK_EVERY:
+            return False
+        self._looked[what] = now
+        return True
 
     def _client(self, bootstrap_servers: str, topic: str) -> TopicClient:
         key = (bootstrap_servers, topic)
@@ -176,6 +250,19 @@ class InputReader(DataSourceStreamReader):
             return newest
         finally:
             consumer.close()
+
+
+def _ranges(start: dict[str, int], end: dict[str, int]) -> list[Range]:
+    ranges = (Range(int(number), start.get(number, 0), until) for number, until in end.items())
+    return [each for each in ranges if len(each) > 0]
+
+
+def _is_reading(past: dict[str, Any]) -> bool:
+    return past["at"] != past["end"]
+
+
+def _by_number(offsets: dict[str, int]) -> dict[int, int]:
+    return {int(number): offset for number, offset in offsets.items()}
 
 
 def limited(start: dict[str, int], ends: dict[int, int], most: int) -> dict[str, int]:

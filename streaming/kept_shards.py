@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from streaming import results, shuffle
+from streaming import recall, results, shuffle
 from streaming.lanes import LATEST
 from streaming.outcomes import Outcome
 from streaming.progress import Progress
@@ -86,7 +86,8 @@ def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
 
 def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> Change:
     values: list[tuple[Key, bytes]] = [
-        (("slice", lane, start), shard.slice_bytes(lane, start)) for lane, start in outcome.touched
+        (("slice", lane, start), shard.slice_bytes(lane, start))
+        for lane, start in outcome.touched | outcome.recalled
     ]
     for group_by, index in shard.groups.items():
         first = groups_before.get(group_by, 0)
@@ -104,13 +105,16 @@ def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message
     for letter in outcome.dead_letters:
         messages.append((topics.dead_letters, source, msgspec.json.encode(letter)))
     if shard.number == 0:
+        meta = shard.meta
         progress = Progress(
-            shard.meta.batch,
-            shard.meta.timeline,
-            {number: part.greatest for number, part in shard.meta.watermark.partitions.items()},
-            shard.meta.watermark.value,
-            ended=shard.meta.watermark.value == LATEST,
-            totals=shard.meta.totals,
+            meta.batch,
+            msgspec.Raw(msgspec.msgpack.encode(meta.timeline)),
+            {number: part.greatest for number, part in meta.watermark.partitions.items()},
+            meta.watermark.value,
+            ended=meta.watermark.value == LATEST,
+            totals=meta.totals,
+            wanted=recall.next_wanted(meta.timeline, meta.watermark.value),
+            recalled=(meta.recalled.version, meta.recalled.greatest),
         )
         messages.append((topics.progress(setup.source.stream), source, msgspec.msgpack.encode(progress)))
     return messages

@@ -18,6 +18,7 @@ from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.aggregates.states import parts_of
 from streaming.group_lanes import GroupLane, adopted
+from streaming.placement import WHOLE, Share, share_of
 
 EARLIEST = -(2**62)
 LATEST = 2**62
@@ -34,6 +35,13 @@ class Cut(msgspec.Struct, frozen=True, array_like=True):
         if instant in (self.since, self.until):
             return True
         return any(instant % period == residue for period, residue in self.classes)
+
+    def has_starts_of(self, window: Window) -> bool:
+        """Whether there is an edge wherever one of the windows starts."""
+        return any(
+            window.slide % period == 0 and (window.offset - residue) % period == 0
+            for period, residue in self.classes
+        )
 
     def slice_end(self, start: int) -> int:
         """The end of the slice that starts at `start`."""
@@ -78,6 +86,8 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
     feed: Feed | None = None
     fragments: tuple[str, ...] = ()  # filters that its partials are told apart by, for lanes that it feeds
     kept: bool = True  # False: it only feeds others, and shards do not see it
+    share: Share = WHOLE  # of the shards: those of the node that the plan places it on
+    read_back: bool = False  # made after the event, of what Kafka still held (`streaming/recall.py`)
 
     @property
     def since(self) -> int:
@@ -102,6 +112,11 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
     def slice_starts(self, times: np.ndarray) -> np.ndarray:
         """The start of the slice each time falls into; `LATEST` where this lane was not in force."""
         return slice_starts(times, self.cuts)
+
+    def serves_as(self, other: "Lane") -> bool:
+        """Whether it can go on in place of a new one."""
+        alike = (self.fragments, self.kept, self.share) == (other.fragments, other.kept, other.share)
+        return alike and self.signature.holds(other.signature)
 
     def closed_at(self, instant: int) -> "Lane":
         last = self.cuts[-1]
@@ -189,6 +204,15 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
         return pieces
 
 
+class Past(msgspec.Struct, frozen=True, array_like=True):
+    """A lane that ends where a plan took effect, for queries that came with it; to be made of old events."""
+
+    lane: Lane
+    version: int  # of the plan
+    queries: dict[str, int]  # with the start from which on their windows are whole without it
+    after: int  # windows that end later wait for it
+
+
 class Timeline(msgspec.Struct, frozen=True, array_like=True):
     """All lanes and members after a number of plans; a value that tasks and shards share."""
 
@@ -196,6 +220,7 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
     lanes: tuple[Lane, ...] = ()
     members: tuple[Member, ...] = ()
     group_lanes: tuple[GroupLane, ...] = ()
+    pasts: tuple[Past, ...] = ()  # not yet of use
 
     def lane(self, lane_id: str) -> Lane:
         return next(lane for lane in self.lanes if lane.id == lane_id)
@@ -213,7 +238,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         own: dict[str, Lane] = {}  # by tree
         for tree in laid_out.with_slices:
             known = lanes.get(current.pop(tree.id, ""))
-            lane = self._lane_for(tree, laid_out, known, plan.version, instant)
+            share = share_of(plan, tree.node)
+            lane = self._lane_for(tree, laid_out, known, plan.version, instant, share)
             by = own[tree.fed_by].id if tree.fed_by else None
             own[tree.id] = lanes[lane.id] = lane.fed(by, instant)
         for tree in plan.trees:
@@ -224,22 +250,26 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         # A query that leaves a lane which goes on needs an edge there: its windows change lanes at `instant`.
         for member in members:
             for left, entered in pairwise(member.segments):
-                lane = lanes[left.lane]
-                if entered.since == instant and not lane.is_edge(instant):
-                    lanes[lane.id] = lane.recut(lane.cuts[-1].classes, instant)
+                if entered.since == instant:
+                    make_edge(lanes, left.lane, instant)
         group_lanes = adopted(self.group_lanes, plan, instant)
         return Timeline(plan.version, tuple(lanes.values()), tuple(members), group_lanes)
 
-    def _lane_for(self, tree: Tree, layout: "Layout", lane: Lane | None, version: int, instant: int) -> Lane:
+    def _lane_for(
+        self,
+        tree: Tree,
+        layout: "Layout",
+        lane: Lane | None,
+        version: int,
+        instant: int,
+        share: Share,
+    ) -> Lane:
         key = tree.key
         parts = tuple(sorted(layout.parts[tree.id]))
         signature = Signature(key.where or None, key.group_by, key.field or None, parts)
         kept = tree.id in layout.answering
-        same = lane is not None and lane.fragments == key.fragments and lane.kept == kept
-        if lane is not None and same and lane.signature.holds(signature):
-            return lane.continued(tree, instant)
         cut = Cut(instant, LATEST, tree.edge_classes)
-        return Lane(
+        new = Lane(
             f"{tree.id}.{version}",
             tree.id,
             _kernel_of(tree),
@@ -247,7 +277,9 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
             (cut,),
             fragments=key.fragments,
             kept=kept,
+            share=share,
         )
+        return lane.continued(tree, instant) if lane is not None and lane.serves_as(new) else new
 
     def _member_for(
         self,
@@ -274,14 +306,13 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
 
     def _past_of(self, query: Query, lane: Lane, kept_from: dict[str, int]) -> tuple[Segment, ...]:
         """Where partials of the query are already: its own past, or lanes that hold the same partials."""
-        lanes = {old.id: old for old in self.lanes}
         needed = Signature.of([query])
+        # In the same shards: a lane that moves to another node leaves its slices behind.
+        lanes = {old.id: old for old in self.lanes if old.share == lane.share and old.signature.holds(needed)}
         for member in self.members:
-            if member.query == query.id and lanes[member.segments[-1].lane].signature.holds(needed):
+            if member.query == query.id and member.segments[-1].lane in lanes:
                 return member.segments
-        donors = [
-            old for old in self.lanes if old.kept and old.signature.holds(needed) and old.until == LATEST
-        ]
+        donors = [old for old in lanes.values() if old.kept and old.until == LATEST]
         if not donors:
             return ()
         # Its own lane, else the donor whose slices end most often: that fits the most windows.
@@ -292,24 +323,41 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
 
     def pruned(self, watermark: int) -> "Timeline":
         """Without what no window can reach back to any more."""
-        members = tuple(_without_old_segments(member, watermark) for member in self.members)
-        reach: dict[str, int] = {}
-        for member in members:
-            for segment in member.segments:
-                reach[segment.lane] = max(reach.get(segment.lane, 0), member.range)
+        members = tuple(
+            _without_segments_before(member, self._horizon(member, watermark)) for member in self.members
+        )
+        pruned = msgspec.structs.replace(self, members=members)
+        horizons = dict(pruned.horizons(watermark))
         lanes = []
         for lane in self.lanes:
-            horizon = watermark - reach.get(lane.id, 0)
-            cuts = tuple(cut for cut in lane.cuts if cut.until > horizon)
+            cuts = tuple(cut for cut in lane.cuts if cut.until > horizons[lane.id])
             if cuts:
                 lanes.append(msgspec.structs.replace(lane, cuts=cuts))
-        return Timeline(self.version, tuple(lanes), members, self.group_lanes)
+        return msgspec.structs.replace(pruned, lanes=tuple(lanes))
 
     def horizons(self, watermark: int) -> Iterator[tuple[str, int]]:
         """For every lane the instant before which its slices are of no more use."""
+        reached: dict[str, int] = {}
+        for member in self.members:
+            horizon = self._horizon(member, watermark)
+            for segment in member.segments:
+                reached[segment.lane] = min(horizon, reached.get(segment.lane, horizon))
         for lane in self.lanes:
-            ranges = [m.range for m in self.members if any(s.lane == lane.id for s in m.segments)]
-            yield lane.id, watermark - max(ranges, default=0)
+            yield lane.id, reached.get(lane.id, watermark)
+
+    def _horizon(self, member: Member, watermark: int) -> int:
+        """How far back its windows reach that are not told yet, with those that still lack their past."""
+        lacking = (past.lane.until for past in self.pasts if member.query in past.queries)
+        return min(watermark - member.range, *lacking, LATEST)
+
+
+def make_edge(lanes: dict[str, Lane], lane_id: str | None, instant: int) -> None:
+    """Let a lane have an edge at `instant`, and so the lanes that feed it: slices must not reach across."""
+    while lane_id is not None and lane_id in lanes:
+        lane = lanes[lane_id]
+        if lane.until > instant and not lane.is_edge(instant):
+            lanes[lane_id] = lane.recut(lane.cuts[-1].classes, instant)
+        lane_id = lane.feed.lane if lane.feed is not None else None
 
 
 class Layout:
@@ -349,8 +397,8 @@ def _kernel_of(tree: Tree) -> str:
     return tree.kernel or "flatfit"
 
 
-def _without_old_segments(member: Member, watermark: int) -> Member:
+def _without_segments_before(member: Member, horizon: int) -> Member:
     segments = member.segments
-    while len(segments) > 1 and segments[1].since <= watermark - member.range:
+    while len(segments) > 1 and segments[1].since <= horizon:
         segments = segments[1:]
     return msgspec.structs.replace(member, segments=segments)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from streaming import recall
 from streaming.accounting import Counts, DeadLetter
 from streaming.lanes import EARLIEST, LATEST, Timeline
 from streaming.results import ResultBlock
@@ -30,6 +31,7 @@ class Outcome:
     dead_letters: list[DeadLetter] = field(default_factory=list)
     meter: dict[str, object] = field(default_factory=dict)
     touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start or bucket) to be stored
+    recalled: set[tuple[str, int]] = field(default_factory=set)  # likewise, of the past that was read back
     evicted: set[tuple[str, int]] = field(default_factory=set)
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
@@ -73,7 +75,33 @@ def meter(
         "groups": sum(len(index.keys) for index in shard.groups.values()),
         "trees": trees,
         "queries": outcome.results_by_query(),
+        "recall": _recall(shard),
+        "waiting": _waiting(shard),
     }
+
+
+def _recall(shard: "Shard") -> dict[str, object] | None:
+    """What is read back just now: for which queries, and how much of it has been read."""
+    recalled = shard.meta.recalled
+    pasts = recall.of_version(shard.meta.timeline, recalled.version)
+    if not pasts:
+        return None
+    queries = sorted(query for past in pasts for query in past.queries)
+    return {"queries": queries, "read": recalled.read, "messages": recalled.messages}
+
+
+def _waiting(shard: "Shard") -> dict[str, int]:
+    """By query that has no whole window yet, when its first one ends."""
+    lanes = {lane.id: lane for lane in shard.meta.timeline.lanes}
+    waiting = {}
+    for member in shard.meta.timeline.members:
+        first = recall.fits_from(lanes, member)
+        if not lanes[member.segments[0].lane].read_back:
+            first = max(first, shard.meta.whole_from)
+        end = member.window.first_end_after(first + member.range - 1)
+        if first > EARLIEST + 1 and end > shard.meta.watermark.value:
+            waiting[member.query] = end
+    return waiting
 
 
 def _trees(

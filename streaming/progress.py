@@ -2,7 +2,8 @@
 
 Map tasks are stateless, but two things they do depend on the past: which plan cuts an event, and whether an
 event is late, for its partition or for the source. Both are in the progress record of the batch before.
-Shards check that a task used the right one (`StaleTask`).
+Shards check that a task used the right one (`StaleTask`). The planning of batches reads here whether there is
+a past to read back (`streaming/recall.py`); it loads nothing that is compiled, so the timeline stays encoded.
 """
 
 import time
@@ -11,7 +12,6 @@ import msgspec
 from kafka import KafkaConsumer, TopicPartition
 
 from streaming.accounting import Counts
-from streaming.lanes import Timeline
 
 WAIT_SECONDS = 15.0
 LOOK_BACK = 16  # a crashed attempt may have written newer records than the one a replayed batch needs
@@ -19,11 +19,13 @@ LOOK_BACK = 16  # a crashed attempt may have written newer records than the one 
 
 class Progress(msgspec.Struct, array_like=True):
     batch: int
-    timeline: Timeline
+    timeline: msgspec.Raw  # an encoded streaming.lanes.Timeline
     greatest: dict[int, int]  # per Kafka partition, the greatest event time so far, none beyond the clock
     watermark: int
     ended: bool = False  # the end of the data was reached and every window is closed
     totals: Counts = msgspec.field(default_factory=Counts)  # since the stream's start
+    wanted: tuple[int, int] | None = None  # the plan that a past is to be read for next, and from when on
+    recalled: tuple[int, dict[int, int]] = (0, {})  # the plan one was last read for; greatest times so far
 
 
 class ProgressReader:

@@ -12,17 +12,19 @@ import msgspec
 import numpy as np
 
 from optimizer.plan import Plan
-from streaming import group_partials, shuffle
+from streaming import group_partials, recall, shuffle
 from streaming.accounting import Counts
 from streaming.aggregates import AGGREGATES
+from streaming.columns import Columns
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
 from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.outcomes import Outcome, Taken, meter
+from streaming.recall import Recalled
 from streaming.results import ResultBlock, answers
-from streaming.shuffle import TaskReport
-from streaming.slices import Columns, Due, LaneSlices
+from streaming.shuffle import PastReport, TaskReport
+from streaming.slices import Due, LaneSlices
 from streaming.sources import SourceSpec
 from streaming.watermark import Watermark
 
@@ -44,6 +46,7 @@ class ShardMeta(msgspec.Struct, array_like=True):
     # By query and window end, how often late events have changed what was told; of windows not yet final.
     revisions: dict[str, dict[int, int]] = {}
     totals: Counts = msgspec.field(default_factory=Counts)  # of the whole source, since the stream's start
+    recalled: Recalled = msgspec.field(default_factory=Recalled)
 
 
 class Shard:
@@ -56,6 +59,8 @@ class Shard:
         self.group_limit = group_limit
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
         self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes if lane.kept}
+        self.pasts = {past.lane.id: LaneSlices(past.lane) for past in meta.timeline.pasts}
+        self._lacking = recall.lacking(meta.timeline)
         self.group_lanes = {lane.id: GroupLaneState(lane) for lane in meta.timeline.group_lanes}
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
@@ -67,7 +72,7 @@ class Shard:
             if lane in self.group_lanes:
                 self.group_lanes[lane].restore(start, data, self.meta.watermark.value)
                 continue
-            slices = self.lanes[lane]
+            slices = self.lanes.get(lane) or self.pasts[lane]
             width = len(self._group_index(slices).keys)
             slices.open_slice(start, width).merge_bytes(data, width)
         for slices in self.lanes.values():
@@ -77,7 +82,7 @@ class Shard:
         """What the state store keeps of a slice, or of a bucket of groups, that was touched in this batch."""
         if lane in self.group_lanes:
             return self.group_lanes[lane].bucket_bytes(start)
-        return self.lanes[lane].slice_bytes(start)
+        return (self.lanes.get(lane) or self.pasts[lane]).slice_bytes(start)
 
     def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
         began = time.perf_counter()
@@ -86,12 +91,15 @@ class Shard:
         self._verify(reports)
         self._observe(reports)
         taken = self._merge(reports, outcome)
-        ended = self._adopt(reports)
+        owed = self._take_back(reports, outcome)
+        ended = self._adopt(reports, outcome)
         now = LATEST if ended else self.meta.watermark.advance()
         kernel_began = time.perf_counter()
         steps = {lane: slices.steps for lane, slices in self.lanes.items()}
         self._note_revisions(seen, before, outcome)
         self._answer_finals(before, now, batch, outcome)
+        for end, member in owed:
+            self._emit(member, end, self._spanning(member, end), batch, True, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
         self._answer_group_windows(now, batch, outcome)
@@ -113,6 +121,8 @@ class Shard:
             if report.version != self.meta.timeline.version:
                 in_force = self.meta.timeline.version
                 raise StaleTask(f"A task cut events by plan {report.version}, but {in_force} is in force.")
+            if report.past is not None:
+                self._verify_past(report.past)
             for partition, seen in report.partitions.items():
                 known = (self.meta.watermark.previous(partition), self.meta.watermark.value)
                 if (seen.previous, seen.watermark) != known:
@@ -120,6 +130,12 @@ class Shard:
                         f"A task judged lateness of partition {partition} by {seen.previous} and "
                         f"{seen.watermark}, not by {known[0]} and {known[1]}."
                     )
+
+    def _verify_past(self, past: PastReport) -> None:
+        known = self._recalled_by(past).greatest
+        for partition, seen in past.partitions.items():
+            if seen.previous != known.get(partition, EARLIEST):
+                raise StaleTask(f"A task that reads back began anew in partition {partition}.")
 
     def _observe(self, reports: list[TaskReport]) -> None:
         watermark = self.meta.watermark
@@ -164,7 +180,49 @@ class Shard:
             taken.partials += len(partials.rows)
             taken.events += int(partials.rows.events.sum())
 
-    def _adopt(self, reports: list[TaskReport]) -> bool:
+    def _take_back(self, reports: list[TaskReport], outcome: Outcome) -> list[tuple[int, Member]]:
+        """Gather what was read back; with the last of it, the windows that are owed since."""
+        told = [report.past for report in reports if report.past is not None]
+        if not told:
+            return []
+        recalled = self.meta.recalled = self._recalled_by(told[0])
+        for past in told:
+            self._observe_again(past, recalled)
+            for packed in past.partials:
+                slices = self.pasts[packed.lane]
+                groups = self._group_index(slices)
+                partials = shuffle.unpack(packed, slices.parts)
+                starts = slices.merge(partials, groups.numbers(partials.keys), len(groups.keys))
+                outcome.recalled.update((packed.lane, start) for start in starts)
+        return self._use_pasts(recalled) if recalled.read == recalled.messages else []
+
+    def _recalled_by(self, past: PastReport) -> Recalled:
+        """What has been read back before; nothing yet for a plan that is new to it."""
+        known = self.meta.recalled
+        return known if known.version == past.version else Recalled(past.version)
+
+    def _observe_again(self, past: PastReport, recalled: Recalled) -> None:
+        recalled.read, recalled.messages = past.read, past.messages
+        for partition, seen in past.partitions.items():
+            if partition in past.bounded and partition not in recalled.greatest and seen.first is not None:
+                recalled.whole_from = max(recalled.whole_from, seen.first + self.source.allowed_lateness)
+            recalled.greatest[partition] = seen.greatest
+
+    def _use_pasts(self, recalled: Recalled) -> list[tuple[int, Member]]:
+        """Answer from what was read back from now on; windows that have ended and were not whole before."""
+        owed = recall.owed(self.meta.timeline, recalled.version, self.meta.whole_from)
+        self.redefine(recall.granted(self.meta.timeline, recalled.version, recalled.whole_from))
+        waited = (
+            (member, *owed[member.query]) for member in self.meta.timeline.members if member.query in owed
+        )
+        return [
+            (end, member)
+            for member, after, before in waited
+            for end in self._ends(member, after, self.meta.watermark.value)
+            if end - member.range < before
+        ]
+
+    def _adopt(self, reports: list[TaskReport], outcome: Outcome) -> bool:
         """Adopt the newest plan from an instant after all that was seen; True at the end of the data."""
         messages = [report.plan for report in reports if report.plan is not None]
         if END_OF_DATA in messages:
@@ -176,16 +234,26 @@ class Shard:
             seen = self.meta.watermark.greatest
             instant = EARLIEST if seen is None else max(seen, self.meta.watermark.value) + 1
             base = Timeline() if seen is None else self.meta.timeline
-            self.redefine(base.adopt(newest, instant, self.meta.watermark.value))
+            timeline = base.adopt(newest, instant, self.meta.watermark.value)
+            if seen is not None and not self.source.processing_time:
+                timeline = recall.with_pasts(base, timeline, instant, self.meta.watermark.value)
+            pasts = self.pasts
+            self.redefine(timeline)
+            for lane in pasts.keys() - self.pasts.keys():  # nobody waits for it any more
+                outcome.evicted.update((lane, start) for start in pasts[lane].starts())
         return False
 
     def redefine(self, timeline: Timeline) -> None:
         self.meta.timeline = timeline
         lanes = {}
         for lane in (lane for lane in timeline.lanes if lane.kept):
-            lanes[lane.id] = self.lanes.get(lane.id) or LaneSlices(lane)
+            lanes[lane.id] = self.lanes.get(lane.id) or self.pasts.get(lane.id) or LaneSlices(lane)
             lanes[lane.id].redefine(lane)
         self.lanes = lanes
+        self._lacking = recall.lacking(timeline)
+        self.pasts = {
+            past.lane.id: self.pasts.get(past.lane.id) or LaneSlices(past.lane) for past in timeline.pasts
+        }
 
     # --- answering ------------------------------------------------------------------------------------
 
@@ -315,10 +383,12 @@ class Shard:
 
     def _is_whole(self, member: Member, end: int) -> bool:
         start = end - member.range
-        if start < self.meta.whole_from:
+        if start < self._lacking.get(member.query, EARLIEST):
             return False
         pieces = member.pieces(start, end)
         if not pieces or pieces[0][1] != start:
+            return False
+        if start < self.meta.whole_from and not self.lanes[pieces[0][0]].lane.read_back:
             return False
         first, last = self.lanes[pieces[0][0]].lane, self.lanes[pieces[-1][0]].lane
         return first.is_edge(start) and last.is_edge(end)
@@ -332,7 +402,8 @@ class Shard:
         names = [part.name for part in parts]
         columns = Columns.empty(parts, width)
         for held, (_, low, high) in zip(slices, pieces, strict=True):
-            columns = columns.combined(held.between(low, high, width).only(names, held.parts), parts)
+            found = held.from_change(low, high, width) if high == end else held.up_to_change(low, high, width)
+            columns = columns.combined(found.only(names, held.parts), parts)
         return columns
 
     def _emit(
@@ -378,6 +449,7 @@ class Shard:
             outcome.evicted.update((lane, start) for start in self.lanes[lane].starts())
         self.redefine(pruned)
         outcome.touched -= outcome.evicted
+        outcome.recalled -= outcome.evicted
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)

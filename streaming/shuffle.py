@@ -1,7 +1,6 @@
 """What travels from map tasks to shards: one report per (task, shard), partials as binary columns."""
 
 import pickle
-import zlib
 from collections.abc import Sequence
 
 import msgspec
@@ -10,6 +9,7 @@ import numpy as np
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.base import Part
 from streaming.lane_partials import LanePartials
+from streaming.placement import shard_of
 from streaming.results import GroupKey
 
 
@@ -34,6 +34,17 @@ class PackedPartials(msgspec.Struct, array_like=True):
     parts: list[bytes]  # gathered states: columns of numbers one after the other, or a pickled list
 
 
+class PastReport(msgspec.Struct, array_like=True):
+    """What a task read once more of what Kafka still holds, for queries of a plan that lack their past."""
+
+    version: int  # of the plan
+    partitions: dict[int, PartitionReport]
+    partials: list[PackedPartials]
+    bounded: list[int]  # partitions that were not read from as early on as was wanted
+    read: int  # messages up to here, by all tasks
+    messages: int  # that there are to read
+
+
 class TaskReport(msgspec.Struct, array_like=True):
     """All that one map task has to say to one shard."""
 
@@ -46,6 +57,7 @@ class TaskReport(msgspec.Struct, array_like=True):
     seconds: float = 0.0
     failures: dict[str, tuple[int, str]] = {}  # by lane: values that it could not take, and why one was not
     group_partials: list[bytes] = []  # of count and session windows (streaming/group_partials.py)
+    past: PastReport | None = None
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -102,20 +114,16 @@ def unpack_states(data: bytes, part: Part) -> np.ndarray:
     return np.frombuffer(data, algebra.dtype).reshape(len(algebra.identity), -1)
 
 
-def split(partials: LanePartials, shards: int) -> list[LanePartials | None]:
-    """The partials of each shard; `None` where a shard gets nothing."""
-    if shards == 1:
-        return [partials]
-    owner = np.array([shard_of(key, shards) for key in partials.keys], np.int32)
+def split(partials: LanePartials, shards: int, within: range) -> list[LanePartials | None]:
+    """The partials of each shard, `within` being those that answer the lane; `None`: it gets nothing."""
+    parts: list[LanePartials | None] = [None] * shards
+    if len(within) == 1:
+        parts[within[0]] = partials
+        return parts
+    owner = np.array([shard_of(key, within) for key in partials.keys], np.int32)
     present = np.zeros(len(owner), np.bool_)
     present[partials.group] = True
-    parts = []
-    for shard in range(shards):
+    for shard in within:
         chosen = present & (owner == shard)
-        parts.append(partials.of_groups(chosen) if chosen.any() else None)
+        parts[shard] = partials.of_groups(chosen) if chosen.any() else None
     return parts
-
-
-def shard_of(key: GroupKey, shards: int) -> int:
-    """The shard that owns a group: stable over processes and restarts."""
-    return zlib.crc32(msgspec.json.encode(key)) % shards

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -10,16 +9,18 @@ import msgspec
 import numpy as np
 
 from optimizer.windows import Window
-from streaming.aggregates.algebra import Algebra, identity_rows, lacks
+from streaming.aggregates.algebra import lacks
 from streaming.aggregates.base import Part
 from streaming.aggregates.count import COUNT
 from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
+from streaming.columns import Columns
 from streaming.kernels import SliceRing, traits_of
-from streaming.kernels.run.gathered import combine_rows, gather_into
+from streaming.kernels.run.gathered import gather_into
 from streaming.ladders import Chain, Ladders, Rung, States
 from streaming.lane_kernels import ColumnKernels
 from streaming.lane_partials import LanePartials, nothing_gathered
+from streaming.lane_spans import Head, Tails
 from streaming.lanes import EARLIEST, LATEST, Lane
 from streaming.shuffle import pack_states, unpack_states
 
@@ -30,42 +31,6 @@ class Due(NamedTuple):
     window: Window
     end: int
     through: Chain = ()
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The aggregate of some slices for every group."""
-
-    events: np.ndarray
-    values: np.ndarray
-    parts: tuple[np.ndarray, ...]  # states of each part of the lane: (columns, groups)
-
-    @classmethod
-    def empty(cls, parts: Sequence[Part], width: int) -> "Columns":
-        states = tuple(identity_rows(part.algebra, width) for part in parts)
-        return cls(np.zeros(width), np.zeros(width), states)
-
-    def only(self, names: Sequence[str], parts: Sequence[Part]) -> "Columns":
-        """Without the parts that are not asked for, in the order asked for; `parts` are those it has."""
-        at = {part.name: place for place, part in enumerate(parts)}
-        return Columns(self.events, self.values, tuple(self.parts[at[name]] for name in names))
-
-    def combined(self, newer: "Columns", parts: Sequence[Part]) -> "Columns":
-        states = (
-            _combined(part.algebra, one, other)
-            for part, one, other in zip(parts, self.parts, newer.parts, strict=True)
-        )
-        return Columns(self.events + newer.events, self.values + newer.values, tuple(states))
-
-
-def _combined(algebra: Algebra, older: np.ndarray, newer: np.ndarray) -> np.ndarray:
-    """Group by group: (columns, groups)."""
-    if algebra.dtype is object:
-        result = np.empty_like(older)
-        for at, (one, other) in enumerate(zip(older[0], newer[0], strict=True)):
-            result[0, at] = algebra.combine(one, other)
-        return result
-    return combine_rows(algebra, older, newer)
 
 
 class StoredSlice(msgspec.Struct, array_like=True):
@@ -202,6 +167,8 @@ class LaneSlices:
         self._just_closed: dict[int, OpenSlice] = {}  # in this batch: to be stored as they were gathered
         self._kernels = self._new_kernels()
         self._ladders = Ladders()
+        self._heads: dict[int, Head] = {}  # by the instant from which on
+        self._tails: dict[int, Tails] = {}  # by the instant up to which
 
     def _new_kernels(self) -> list[ColumnKernels]:
         # Numbers of events and values are exact, for which prefix differences take the fewest operations.
@@ -333,8 +300,26 @@ class LaneSlices:
         ]
 
     def between(self, start: int, end: int, width: int) -> Columns:
-        """All slices inside `[start, end)`, one by one: for windows that span a change of lanes."""
+        """All slices inside `[start, end)`, one by one."""
         return self._with_open(self._closed_between(start, end, width), start, end, width)
+
+    def from_change(self, change: int, end: int, width: int) -> Columns:
+        """All slices inside `[change, end)`: of windows that changed to this lane at `change`."""
+        first = self.closed.number_from(change)
+        head = self._heads.setdefault(change, Head(first))
+        closed = head.until(self.closed.number_from(end), self.closed.columns, self.parts)
+        return self._with_open(self._of_width(closed, width), change, end, width)
+
+    def up_to_change(self, start: int, change: int, width: int) -> Columns:
+        """All slices inside `[start, change)`: of windows that left this lane at `change`."""
+        end = self.closed.number_from(change)
+        if change not in self._tails or self._tails[change].end != end:
+            self._tails[change] = Tails(end)
+        closed = self._tails[change].since(self.closed.number_from(start), self.closed.columns, self.parts)
+        return self._with_open(self._of_width(closed, width), start, change, width)
+
+    def _of_width(self, columns: Columns | None, width: int) -> Columns:
+        return Columns.empty(self.parts, width) if columns is None else columns.widened(width, self.parts)
 
     def _closed_between(self, start: int, end: int, width: int) -> Columns:
         self.closed.widen(width)
@@ -370,4 +355,7 @@ class LaneSlices:
         gone = self.closed.starts[: bisect_left(self.closed.starts, instant)]
         self.closed.evict_before(instant)
         self._ladders.evict_before(instant)
+        self._heads = {change: head for change, head in self._heads.items() if change >= instant}
+        for tails in self._tails.values():
+            tails.forget_before(self.closed.first)
         return gone

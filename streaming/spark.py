@@ -36,6 +36,7 @@ from streaming.watermark import Watermark
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
+PAST_MESSAGES = 10_000_000  # and that are read back for the queries of a new plan
 MAX_PER_BATCH = 500_000
 MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
 MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())
@@ -59,6 +60,7 @@ class Launch:
     plans_offset: int  # plans from here on are adopted while the query runs
     max_per_batch: int = MAX_PER_BATCH
     start_back: int = START_BACK
+    past_messages: int = PAST_MESSAGES
 
 
 def class_archive(var_dir: Path) -> Path:
@@ -274,6 +276,8 @@ def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], task
         launch.source.id,
         {str(number): start for number, start in starts.items()},
         launch.plans_offset,
+        launch.topics.progress(launch.source.stream),
+        launch.past_messages,
         launch.max_per_batch,
         tasks,
         msgspec.msgpack.encode(setup),

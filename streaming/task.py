@@ -1,7 +1,7 @@
 """A map task: Kafka messages in, one report per shard out. Runs in Spark's Python workers."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
@@ -12,16 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, shuffle
+from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, recall, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import DECODERS, FormatOptions
+from streaming.group_lanes import GroupLane
 from streaming.group_partials import GroupPartials
-from streaming.input_stream import TaskInput
+from streaming.input_stream import PastInput, Range, TaskInput
 from streaming.lane_partials import LanePartials
-from streaming.lanes import EARLIEST, Timeline
+from streaming.lanes import EARLIEST, Lane, Timeline
+from streaming.placement import shards_in
 from streaming.progress import Progress
-from streaming.shuffle import PartitionReport, TaskReport
+from streaming.shuffle import PartitionReport, PastReport, TaskReport
 from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
 
@@ -60,15 +62,21 @@ def run(encoded: bytes, batch: int, given: TaskInput) -> list[bytes]:
     """What a map task of `batch` has to say: one encoded report per shard."""
     setup = msgspec.msgpack.decode(encoded, type=TaskSetup)
     before = _progress_before(setup, batch)
+    timeline = msgspec.msgpack.decode(before.timeline, type=Timeline)
+    pasts: Sequence[PastReport] = ()
+    if given.past is not None:
+        version, greatest = before.recalled
+        known = greatest if version == given.past.version else {}
+        pasts = read_back(setup, timeline, given.past, known, _past_messages(setup, given.past, given.now))
     removed: dict[int, int] = {}
-    return work(
-        setup, before.timeline, before.greatest, _messages(setup, given, removed), before.watermark, removed
-    )
+    messages = _messages(setup, given, removed)
+    return work(setup, timeline, before.greatest, messages, before.watermark, removed, pasts)
 
 
 def _progress_before(setup: TaskSetup, batch: int) -> Progress:
-    first = Progress(-1, setup.initial, {}, EARLIEST)
-    return progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1) if batch else first
+    if not batch:
+        return Progress(-1, msgspec.Raw(msgspec.msgpack.encode(setup.initial)), {}, EARLIEST)
+    return progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1)
 
 
 def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> Iterator[pa.RecordBatch]:
@@ -79,19 +87,31 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
         yield _input_batch(PLAN, 0, [0], [given.now], pa.array([given.plan], pa.binary()), given.now)
     reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
     for each in given.ranges:
-        gaps, place = [], each.start
-        for found in reader.read(each.partition, each.start, each.until):
-            if found.offsets[0] > place:
-                gaps.append((place, int(found.offsets[0])))
-            place = int(found.offsets[-1]) + 1
-            yield _input_batch(
-                EVENT, each.partition, found.offsets, found.timestamps, found.values, given.now
-            )
-        if place < each.until:
-            gaps.append((place, each.until))
+        gaps: list[tuple[int, int]] = []
+        yield from _events(reader, each, given.now, gaps)
         if gaps:  # of a log that was compacted, of transactions, or of messages that are no more
             oldest = reader.beginnings().get(each.partition, 0)
             removed[each.partition] = sum(max(0, min(high, oldest) - low) for low, high in gaps)
+
+
+def _past_messages(setup: TaskSetup, given: PastInput, now: int) -> Iterator[pa.RecordBatch]:
+    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    for each in given.ranges:
+        yield from _events(reader, each, now, [])
+
+
+def _events(
+    reader: kafka_log.LogReader, wanted: Range, now: int, gaps: list[tuple[int, int]]
+) -> Iterator[pa.RecordBatch]:
+    """The messages of a range; `gaps` tells afterwards which offsets there were none for."""
+    place = wanted.start
+    for found in reader.read(wanted.partition, wanted.start, wanted.until):
+        if found.offsets[0] > place:
+            gaps.append((place, int(found.offsets[0])))
+        place = int(found.offsets[-1]) + 1
+        yield _input_batch(EVENT, wanted.partition, found.offsets, found.timestamps, found.values, now)
+    if place < wanted.until:
+        gaps.append((place, wanted.until))
 
 
 def _input_batch(
@@ -111,14 +131,17 @@ def work(
     batches: Iterable[pa.RecordBatch],
     watermark: int = EARLIEST,
     removed: Mapping[int, int] = MappingProxyType({}),
+    pasts: Sequence[PastReport] = (),
 ) -> list[bytes]:
     """Read all of a task's messages.
 
     `greatest` is each partition's greatest event time before them, `watermark` that of the batch before;
-    `removed` tells afterwards how many messages Kafka had removed before they were read.
+    `removed` tells afterwards how many messages Kafka had removed before they were read; `pasts` is what was
+    read back, by shard.
     """
     began = time.perf_counter()
-    types = needed_fields(setup.source, timeline)
+    lanes = [lane for lane in timeline.lanes if lane.until > watermark]  # no event can be in the others
+    types = needed_fields(setup.source, lanes, timeline.group_lanes)
     gathered = _Gathered(greatest, watermark)
     waited = 0.0
     for part, seconds in _timed(batches):
@@ -129,22 +152,57 @@ def work(
         _report_of(partition, gathered).counts.removed += count
     folded, grouped = [], []
     if gathered.tables:
-        table = pa.concat_tables(gathered.tables)
-        order = Order(np.concatenate(gathered.times), np.concatenate(gathered.places))
-        folded = partials.fold(table, order, timeline.lanes, types)
+        table, order = _all_of(gathered)
+        folded = partials.fold(table, order, lanes, types)
         grouped = group_partials.fold(table, order, timeline.group_lanes, types)
     seconds = time.perf_counter() - began - waited
-    return _reports(setup, timeline, gathered, folded, grouped, seconds)
+    reports = _reports(setup, timeline, gathered, folded, grouped, seconds)
+    for report, past in zip(reports, pasts, strict=False):
+        report.past = past
+    return [shuffle.encode(report) for report in reports]
 
 
-def needed_fields(source: SourceSpec, timeline: Timeline) -> dict[str, FieldType]:
+def read_back(
+    setup: TaskSetup,
+    timeline: Timeline,
+    given: PastInput,
+    greatest: dict[int, int],
+    batches: Iterable[pa.RecordBatch],
+) -> list[PastReport]:
+    """Read messages once more, for queries that lack their past; what came of each was told long ago.
+
+    `greatest` is each partition's greatest event time among those that were read back before.
+    """
+    lanes = [past.lane for past in recall.of_version(timeline, given.version)]
+    types = needed_fields(setup.source, lanes)
+    gathered = _Gathered(greatest, EARLIEST)
+    for part in batches:
+        _take_events(part, setup.source, types, gathered)
+    parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
+    if gathered.tables:
+        table, order = _all_of(gathered)
+        parts = _packed(partials.fold(table, order, lanes, types), lanes, setup.shards)
+    return [
+        PastReport(given.version, gathered.partitions, part, given.bounded, given.read, given.messages)
+        for part in parts
+    ]
+
+
+def _all_of(gathered: _Gathered) -> tuple[pa.Table, Order]:
+    order = Order(np.concatenate(gathered.times), np.concatenate(gathered.places))
+    return pa.concat_tables(gathered.tables), order
+
+
+def needed_fields(
+    source: SourceSpec, lanes: Iterable[Lane], group_lanes: Iterable[GroupLane] = ()
+) -> dict[str, FieldType]:
     """The fields that some lane or the event time needs, with their types."""
     names = set() if source.processing_time else {source.event_time} - {None}
-    for lane in timeline.lanes:
+    for lane in lanes:
         filters = (lane.signature.where, *lane.fragments)
         names.update(lane.signature.group_by, *map(expressions.fields, filters))
         names.update(expressions.fields_of_value(lane.signature.field, source.types))
-    for group_lane in timeline.group_lanes:
+    for group_lane in group_lanes:
         names.update(group_lane.group_by, expressions.fields(group_lane.where))
         names.update(expressions.fields_of_value(group_lane.field, source.types))
     return {name: kind for name, kind in source.schema if name in names}
@@ -228,28 +286,36 @@ def _reports(
     folded: list[LanePartials],
     grouped: list[GroupPartials],
     seconds: float,
-) -> list[bytes]:
+) -> list[TaskReport]:
     failures = {each.lane: each.failures for each in folded if each.failures[0]}
     failures |= {each.lane: each.failures for each in grouped if each.failures[0]}
-    parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
-    for lane_partials in folded:
-        for shard, part in enumerate(shuffle.split(lane_partials, setup.shards)):
-            if part is not None:
-                parts[shard].append(shuffle.pack(part))
-    of_groups = [group_partials.packed_by_shard(each, setup.shards) for each in grouped]
+    parts = _packed(folded, timeline.lanes, setup.shards)
+    placed = {lane.id: shards_in(lane.share, setup.shards) for lane in timeline.group_lanes}
+    of_groups = [group_partials.packed_by_shard(each, setup.shards, placed[each.lane]) for each in grouped]
     return [
-        shuffle.encode(
-            TaskReport(
-                version=timeline.version,
-                partitions=gathered.partitions,
-                partials=parts[shard],
-                dead_letters=gathered.dead_letters if shard == 0 else [],
-                clock=gathered.clock,
-                plan=gathered.plan,
-                seconds=seconds,
-                failures=failures if shard == 0 else {},
-                group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
-            )
+        TaskReport(
+            version=timeline.version,
+            partitions=gathered.partitions,
+            partials=parts[shard],
+            dead_letters=gathered.dead_letters if shard == 0 else [],
+            clock=gathered.clock,
+            plan=gathered.plan,
+            seconds=seconds,
+            failures=failures if shard == 0 else {},
+            group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
         )
         for shard in range(setup.shards)
     ]
+
+
+def _packed(
+    folded: list[LanePartials], lanes: Sequence[Lane], shards: int
+) -> list[list[shuffle.PackedPartials]]:
+    """By shard."""
+    placed = {lane.id: shards_in(lane.share, shards) for lane in lanes}
+    parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(shards)]
+    for lane_partials in folded:
+        for shard, part in enumerate(shuffle.split(lane_partials, shards, placed[lane_partials.lane])):
+            if part is not None:
+                parts[shard].append(shuffle.pack(part))
+    return parts

@@ -219,7 +219,7 @@ class Verification:
 
     def __init__(self, directory: Path, source: SourceSpec, timeline: Timeline) -> None:
         self._source = source
-        self._types: dict[str, FieldType] = needed_fields(source, timeline)
+        self._types: dict[str, FieldType] = needed_fields(source, timeline.lanes, timeline.group_lanes)
         self._partitions: dict[int, PartitionReport] = {}
         self._connection = duckdb.connect(str(directory / "events.duckdb"))
 

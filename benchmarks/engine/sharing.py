@@ -30,6 +30,7 @@ from optimizer.incremental import adapt
 from optimizer.plan import Plan
 from optimizer.queries import Query, QuerySpec, WindowSpec
 from streaming import progress as task_progress
+from streaming.lanes import Timeline
 
 TOPIC = "events"
 PER_BATCH = 500_000
@@ -140,7 +141,7 @@ def _adopted_at(stage: Bench, started: Millrace, version: int) -> float:
     while time.monotonic() < deadline:
         for message in read(stage.bootstrap_servers, topic):
             told = msgspec.msgpack.decode(message.value, type=task_progress.Progress)
-            if told.timeline.version >= version:
+            if msgspec.msgpack.decode(told.timeline, type=Timeline).version >= version:
                 return message.appended / 1000
         time.sleep(0.1)
     raise RuntimeError("The new plan was not adopted in time.")

@@ -17,7 +17,7 @@ import msgspec
 from django.conf import settings
 from kafka import KafkaProducer
 
-from benchmarks.engine.bench import Bench, Progress, bench, family, own_topics, planned
+from benchmarks.engine.bench import LATENESS_MS, Bench, Progress, bench, family, own_topics, planned
 from benchmarks.engine.events import PARTITIONS, Phase, Stream, json_messages
 from benchmarks.engine.kafka import end_offset, fill, read
 from benchmarks.engine.memory import family as processes
@@ -26,7 +26,6 @@ from benchmarks.kernels.section import Section
 from benchmarks.report import Table
 from optimizer.plan import Plan
 from optimizer.queries import QuerySpec, WindowSpec
-from streaming import progress as task_progress
 from streaming.java import QUICK_START
 from streaming.sources import SourceSpec
 from streaming.tether import tethered
@@ -105,13 +104,12 @@ class Job:
 
     def wait_until(self, instant: int) -> None:
         """Until every partition has been read up to an event time."""
-        topic = self.topics.progress(self.source.stream)
         deadline = time.monotonic() + MOST_SECONDS
         while time.monotonic() < deadline:
-            count = end_offset(self.stage.bootstrap_servers, topic)
-            for message in read(self.stage.bootstrap_servers, topic, count - 1) if count else ():
-                told = msgspec.msgpack.decode(message.value, type=task_progress.Progress)
-                if len(told.greatest) == PARTITIONS and min(told.greatest.values()) >= instant:
+            count = end_offset(self.stage.bootstrap_servers, self.topics.meters)
+            for message in read(self.stage.bootstrap_servers, self.topics.meters, count - 1) if count else ():
+                told = msgspec.json.decode(message.value)
+                if (told["watermark"] or 0) >= instant - LATENESS_MS:
                     return
             time.sleep(0.5)
         raise RuntimeError(f"The events were not read within {MOST_SECONDS:.0f} s.")
@@ -137,7 +135,6 @@ def run(quick: bool, progress: Progress) -> Section:
         for number in range(setting.starts):
             starts.append(_start(stage))
             progress(f"start {number + 1} of {setting.starts}: first result after {starts[-1]:.1f} s")
-        fill(stage.bootstrap_servers, "large", setting.stream)
         after_kill, state = _after_kill(stage, setting, progress)
         progress(f"after SIGKILL with {state / 1e9:.2f} GB of state: {after_kill:.1f} s")
     return Section(
@@ -181,8 +178,11 @@ def _after_kill(stage: Bench, setting: Setting, progress: Progress) -> tuple[flo
             f"q{number}", "max", "temp", windows, ("device",), f"temp > {-number}"
         ).queries()
     ]
+    fill(stage.bootstrap_servers, "large", Stream([Phase(1, 1_000)], devices=1_000))
     with _job(stage, "large", planned(queries)) as job:
         job.start()
+        job.seconds_to_result(0.0, 0)  # a job that starts later reads no more than the newest of the past
+        fill(stage.bootstrap_servers, "large", setting.stream)
         progress(f"building state of {setting.stream.events:,} events in {setting.filters} lanes")
         job.wait_until(setting.stream.end - 5_000)
         state = _size(job.checkpoints)

@@ -86,7 +86,7 @@ class Replay:
 
     def _read(self, engine: Engine, verification: Verification | None, tell: Tell) -> None:
         now = int(time.time() * 1000)
-        fields = needed_fields(self.source, engine.timeline)
+        fields = needed_fields(self.source, engine.timeline.lanes, engine.timeline.group_lanes)
         for batch in self.read.batches(fields, now):
             engine.take(batch.rows)
             if verification is not None:

@@ -13,9 +13,11 @@ from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from streaming import shuffle, task
 from streaming.accounting import Counts, DeadLetter
+from streaming.input_stream import PastInput
 from streaming.lanes import EARLIEST, Timeline
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
+from streaming.shuffle import PastReport
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
 from streaming.watermark import Watermark
@@ -65,6 +67,24 @@ def plan_of(trees: list[list[Query]], version: int = 1, kernel: str | None = Non
     )
 
 
+def _rows(partition: int, first: int, messages: Sequence[Message], now: int) -> list[Row]:
+    rows: list[Row] = []
+    for offset, message in enumerate(messages, first):
+        stamped = message if isinstance(message, Stamped) else Stamped(message, 0)
+        value = msgspec.json.encode(stamped.value) if isinstance(stamped.value, dict) else stamped.value
+        rows.append((task.EVENT, partition, offset, stamped.timestamp, value, now))
+    return rows
+
+
+def _input_of(rows: list[Row]) -> pa.RecordBatch:
+    kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.binary(), pa.int64())
+    columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)],
+        names=list(task.INPUT_COLUMNS),
+    )
+
+
 @dataclass
 class Engine:
     """One source with several shards; `batch` does what one Spark micro-batch does."""
@@ -102,14 +122,16 @@ class Engine:
         clock: int | None = None,
         plan: Plan | None = None,
         end: bool = False,
+        past: PastInput | None = None,
     ) -> None:
         self.batch_number += 1
+        pasts = self._read_back(past, now) if past is not None else []
         reports = [self._run_task(partition, items, now) for partition, items in (events or {}).items()]
-        control = self._run_control(clock, plan, end)
+        control = self._run_control(clock, plan, end, pasts)
         for number, shard in enumerate(self.workers):
             told = [shuffle.decode(report[number]) for report in [*reports, control]]
             outcome = shard.apply(told, self.batch_number)
-            for key in outcome.touched:
+            for key in outcome.touched | outcome.recalled:
                 self.stored[number][key] = shard.slice_bytes(*key)
             for key in outcome.evicted:
                 self.stored[number].pop(key, None)
@@ -135,14 +157,23 @@ class Engine:
     def _run_task(self, partition: int, messages: Sequence[Message], now: int) -> list[bytes]:
         first = len(self.read[partition])
         self.read[partition] += messages
-        rows = []
-        for offset, message in enumerate(messages, first):
-            stamped = message if isinstance(message, Stamped) else Stamped(message, 0)
-            value = msgspec.json.encode(stamped.value) if isinstance(stamped.value, dict) else stamped.value
-            rows.append((task.EVENT, partition, offset, stamped.timestamp, value, now))
-        return self._run(rows)
+        return self._run(_rows(partition, first, messages, now))
 
-    def _run_control(self, clock: int | None, plan: Plan | None, end: bool) -> list[bytes]:
+    def _read_back(self, past: PastInput, now: int) -> list[PastReport]:
+        batches = [
+            _input_of(
+                _rows(each.partition, each.start, self.read[each.partition][each.start : each.until], now)
+            )
+            for each in past.ranges
+        ]
+        recalled = self.workers[0].meta.recalled
+        greatest = recalled.greatest if recalled.version == past.version else {}
+        setup = TaskSetup(self.source, self.timeline, "", "", self.shards)
+        return task.read_back(setup, self.timeline, past, dict(greatest), batches)
+
+    def _run_control(
+        self, clock: int | None, plan: Plan | None, end: bool, pasts: Sequence[PastReport] = ()
+    ) -> list[bytes]:
         rows: list[Row] = []
         if clock is not None:
             rows.append((task.HEARTBEAT, -1, 0, clock, None, clock))
@@ -150,17 +181,11 @@ class Engine:
             rows.append((task.PLAN, 0, 0, 0, msgspec.json.encode({"plan": plan.to_json()}), 0))
         if end:
             rows.append((task.PLAN, 0, 0, 0, END_OF_DATA, 0))
-        return self._run(rows)
+        return self._run(rows, pasts)
 
-    def _run(self, rows: list[Row]) -> list[bytes]:
-        kinds = (pa.int32(), pa.int32(), pa.int64(), pa.int64(), pa.binary(), pa.int64())
-        columns = list(zip(*rows, strict=True)) or [()] * len(kinds)
-        batch = pa.RecordBatch.from_arrays(
-            [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)],
-            names=list(task.INPUT_COLUMNS),
-        )
+    def _run(self, rows: list[Row], pasts: Sequence[PastReport] = ()) -> list[bytes]:
         setup = TaskSetup(self.source, self.timeline, "", "", self.shards)
-        return task.work(setup, self.timeline, self.greatest, [batch], self.watermark)
+        return task.work(setup, self.timeline, self.greatest, [_input_of(rows)], self.watermark, pasts=pasts)
 
     def finals(self) -> dict[tuple[str, int, tuple[Any, ...]], tuple[float | None, int]]:
         """(query, window end, group) → (value, count); two different finals for one are an error."""

@@ -5,7 +5,7 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.input_stream import FEW, InputReader, InputSetup, Range, limited, shared_out
+from streaming.input_stream import FEW, NOTHING_BACK, InputReader, InputSetup, Range, limited, shared_out
 
 OFFSETS = st.dictionaries(st.integers(0, 9), st.integers(0, 10_000), min_size=1)
 
@@ -50,7 +50,9 @@ def test_every_partition_is_read_whole_by_one_task(sizes, tasks):
 
 
 def test_what_plans_batches_travels_to_workers_as_a_text():
-    setup = InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, 100, 2, b"\x00task", [0, 5])
+    setup = InputSetup(
+        "a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "progress", 50, 100, 2, b"\x00task", [0, 5]
+    )
     assert InputSetup.from_option(setup.option()) == setup
     reader = pickle.loads(pickle.dumps(InputReader(setup)))  # noqa: S301 (as Spark does)
-    assert reader.initialOffset() == {"events": {"0": 7}, "plans": 3, "clock": 0}
+    assert reader.initialOffset() == {"events": {"0": 7}, "plans": 3, "clock": 0, "past": NOTHING_BACK}

@@ -38,12 +38,12 @@ COUNT = QuerySpec("n", "count", None, (WindowSpec("10s", "10s"),))
 class LiveSource:
     """One source of a running job: its topic, its queries, and what the job tells of it."""
 
-    def __init__(self, own: str, topics: Topics, cluster: str, name: str) -> None:
+    def __init__(self, own: str, topics: Topics, cluster: str, name: str, lateness: int) -> None:
         self.id = name
         self.topic = f"{topics.prefix}.{name}"
         self.cluster = cluster
         self._own, self._topics = own, topics
-        self._spec = SourceSpec(name, cluster, self.topic, "json", (("ts", "integer"),), "ts", "ms", DAY)
+        self._spec = SourceSpec(name, cluster, self.topic, "json", (("ts", "integer"),), "ts", "ms", lateness)
         self._version = 0
 
     def create(self, partitions: int = 1) -> None:
@@ -85,6 +85,20 @@ class LiveSource:
         status = self.status()
         return status.get("state") == state and words in (status["error"] or "")
 
+    def meter(self) -> dict[str, Any]:
+        """The newest."""
+        told = map(msgspec.json.decode, _read(self._own, self._topics.meters))
+        return [message for message in told if message["source"] == self.id][-1]
+
+    def final(self, range_: int) -> dict[int, float]:
+        """The final counts of windows of one length, by their ends."""
+        blocks = map(results.decode, _read(self._own, self._topics.results))
+        return {
+            block.end: sum(value for _, value, _ in block.rows())
+            for block in blocks
+            if block.source == self.id and block.final and block.end - block.start == range_
+        }
+
     def counted(self, since: int = START) -> int:
         """Events in all windows that start at `since` or later, each by what was last told of it."""
         newest: dict[int, tuple[tuple[bool, int], float]] = {}
@@ -124,8 +138,8 @@ def make_source(spark, broker: str, tmp_path_factory) -> Iterator[Callable[..., 
     thread = threading.Thread(target=job.run)
     thread.start()
 
-    def make(name: str, cluster: str = broker) -> LiveSource:
-        return LiveSource(broker, topics, cluster, name)
+    def make(name: str, cluster: str = broker, lateness: int = DAY) -> LiveSource:
+        return LiveSource(broker, topics, cluster, name, lateness)
 
     yield make
     job.stop()
@@ -158,6 +172,22 @@ def test_partitions_that_are_added_while_a_source_runs_are_read_whole(make_sourc
     source.send(40, partition=1)
     source.send(30, partition=2)
     wait_until(lambda: source.counted() == 120)
+    source.want()
+
+
+def test_a_query_that_comes_later_counts_what_was_sent_before_it(make_source):
+    source = make_source("recalled", lateness=1_000)
+    source.create()
+    source.want(COUNT)
+    source.send(600)  # one minute
+    wait_until(lambda: len(source.final(10_000)) >= 5)
+    source.want(COUNT, QuerySpec("m", "count", None, (WindowSpec("50s", "10s"),)))
+    wait_until(lambda: source.meter()["plan"] == 2)
+    source.send(300, START + 60_000)
+    wait_until(lambda: len(source.final(10_000)) == 8)
+    wait_until(lambda: START + 80_000 in source.final(50_000))
+    assert source.final(50_000) == {START + seconds * 1_000: 500 for seconds in (60, 70, 80)}
+    assert source.meter()["waiting"] == {} and source.meter()["recall"] is None
     source.want()
 
 
@@ -237,7 +267,9 @@ def test_progress_is_found_behind_many_attempts_of_the_batch_that_follows(broker
     create_topics(broker, [topics.progress_topic("s")])
     producer = KafkaProducer(bootstrap_servers=broker)
     for batch in (5, 6, *[7] * 40):
-        message = msgspec.msgpack.encode(Progress(batch, Timeline(), {0: batch}, 0))
+        message = msgspec.msgpack.encode(
+            Progress(batch, msgspec.Raw(msgspec.msgpack.encode(Timeline())), {0: batch}, 0)
+        )
         producer.send(topics.progress("s"), message)
     producer.flush()
     producer.close()

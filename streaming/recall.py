@@ -1,0 +1,175 @@
+"""Reading back: what queries of a new plan lack of the past is made of the events that Kafka still holds.
+
+A plan takes effect at an instant. Queries that came with it, and find no slices from before it that fit, get
+a lane of their own that ends there (`Past`). As soon as no more event from before the instant can come, the
+planning of batches (`streaming/input_stream.py`) lets tasks read the log once more, some of it with every
+batch, from the time on that the queries reach back to. Shards gather those partials apart; with the last of
+them the lane is complete, the queries' windows are answered from it, and those that ended meanwhile are told.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from streaming.aggregates.states import parts_of
+from streaming.lanes import EARLIEST, LATEST, Cut, Lane, Member, Past, Segment, Signature, Timeline, make_edge
+from streaming.placement import Share
+
+
+class Recalled(msgspec.Struct, array_like=True):
+    """How far the reading back for one plan has come."""
+
+    version: int = 0  # of the plan
+    greatest: dict[int, int] = {}  # per Kafka partition, the greatest event time that was read again
+    whole_from: int = EARLIEST  # older messages than those that were read may be missing
+    read: int = 0  # messages
+    messages: int = 0  # that there are to read
+
+
+# --- what is lacking ----------------------------------------------------------------------------------
+
+
+def with_pasts(known: Timeline, adopted: Timeline, instant: int, watermark: int) -> Timeline:
+    """The timeline of a plan that takes effect at `instant`, with the pasts that its queries lack.
+
+    `known` is the one before, which may have had queries that still wait for theirs.
+    """
+    settled = {_identity(member) for member in known.members}
+    lanes = {lane.id: lane for lane in adopted.lanes}
+    lacking = [
+        member
+        for member in adopted.members
+        if _identity(member) not in settled and _lacks_past(lanes, member, instant, watermark)
+    ]
+    for member in lacking:
+        make_edge(lanes, member.segments[-1].lane, instant)
+    new = {member.query for member in lacking}
+    waiting = [past for each in known.pasts if (past := _still_wanted(each, known, adopted, new)) is not None]
+    return msgspec.structs.replace(
+        adopted,
+        lanes=tuple(lanes.values()),
+        pasts=(*waiting, *_pasts(adopted, lacking, instant, watermark)),
+    )
+
+
+def _identity(member: Member) -> tuple[object, ...]:
+    """What a member has in common with that of an older plan whose past is as good."""
+    return (member.query, member.aggregate, member.window, member.segments[0])
+
+
+def _lacks_past(lanes: dict[str, Lane], member: Member, instant: int, watermark: int) -> bool:
+    """Whether some window that is not final reaches back to where there are no slices that fit."""
+    start = member.window.first_end_after(watermark) - member.range
+    return start < instant and start < fits_from(lanes, member)
+
+
+def fits_from(lanes: dict[str, Lane], member: Member) -> int:
+    """The instant from which on windows find slices that begin where they do."""
+    fits = LATEST
+    untils = [segment.since for segment in member.segments[1:]] + [LATEST]
+    for segment, until in reversed(list(zip(member.segments, untils, strict=True))):
+        for cut in reversed(lanes[segment.lane].cuts):
+            if cut.since >= until or cut.until <= segment.since:
+                continue
+            if not cut.has_starts_of(member.window):
+                return fits
+            fits = max(segment.since, cut.since)
+    return fits
+
+
+def _pasts(timeline: Timeline, lacking: list[Member], instant: int, watermark: int) -> Iterator[Past]:
+    """One for all members that gather the same events by the same groups."""
+    lanes = {lane.id: lane for lane in timeline.lanes}
+    alike: dict[tuple[Signature, Share], list[Member]] = {}
+    for member in lacking:
+        own = lanes[member.segments[-1].lane]
+        signature = msgspec.structs.replace(own.signature, parts=())
+        alike.setdefault((signature, own.share), []).append(member)
+    for number, ((signature, share), members) in enumerate(alike.items()):
+        classes = sorted(set().union(*(member.window.edge_classes for member in members)))
+        lane = Lane(
+            f"past.{timeline.version}.{number}",
+            tree="",
+            kernel="flatfit",
+            signature=msgspec.structs.replace(
+                signature, parts=parts_of(member.aggregate for member in members)
+            ),
+            cuts=(Cut(watermark - max(member.range for member in members), instant, tuple(classes)),),
+            share=share,
+            read_back=True,
+        )
+        fits = {member.query: fits_from(lanes, member) for member in members}
+        yield Past(lane, timeline.version, fits, watermark)
+
+
+def _still_wanted(past: Past, known: Timeline, adopted: Timeline, new: set[str]) -> Past | None:
+    """For those of its queries that go on unchanged."""
+    before = {member.query: _identity(member) for member in known.members}
+    going_on = {member.query for member in adopted.members if before.get(member.query) == _identity(member)}
+    queries = {query: fits for query, fits in past.queries.items() if query in going_on - new}
+    return msgspec.structs.replace(past, queries=queries) if queries else None
+
+
+# --- reading it ---------------------------------------------------------------------------------------
+
+
+def next_wanted(timeline: Timeline, watermark: int) -> tuple[int, int] | None:
+    """The oldest plan with a past that can be read by now, and from which event time on."""
+    ready = [past for past in timeline.pasts if past.lane.until <= watermark]
+    if not ready:
+        return None
+    version = min(past.version for past in ready)
+    return version, min(past.lane.since for past in ready if past.version == version)
+
+
+def owed(timeline: Timeline, version: int, whole_from: int) -> dict[str, tuple[int, int]]:
+    """By query whose windows waited for a past: they end after the one instant and start before the other.
+
+    `whole_from` is that of the stream, before which no lane has all events but those that are read back.
+    """
+    return {
+        query: (past.after, max(fits, whole_from))
+        for past in of_version(timeline, version)
+        for query, fits in past.queries.items()
+    }
+
+
+def lacking(timeline: Timeline) -> dict[str, int]:
+    """By query that waits for its past: its windows that start earlier wait, too."""
+    return {query: fits for past in timeline.pasts for query, fits in past.queries.items()}
+
+
+def of_version(timeline: Timeline, version: int) -> list[Past]:
+    return [past for past in timeline.pasts if past.version == version]
+
+
+# --- having it ----------------------------------------------------------------------------------------
+
+
+def granted(timeline: Timeline, version: int, whole_from: int) -> Timeline:
+    """With the pasts of a plan, which have been read, in use: as far back as they are whole."""
+    done = of_version(timeline, version)
+    by_query = {query: past.lane for past in done for query in past.queries}
+    members = tuple(
+        _with_past(member, by_query[member.query], whole_from) if member.query in by_query else member
+        for member in timeline.members
+    )
+    return msgspec.structs.replace(
+        timeline,
+        lanes=(*timeline.lanes, *(past.lane for past in done)),
+        members=members,
+        pasts=tuple(past for past in timeline.pasts if past.version != version),
+    )
+
+
+def _with_past(member: Member, lane: Lane, whole_from: int) -> Member:
+    since = max(lane.since, whole_from)
+    if since >= lane.until:
+        return member
+    untils = [segment.since for segment in member.segments[1:]] + [LATEST]
+    later = (
+        Segment(segment.lane, max(segment.since, lane.until))
+        for segment, until in zip(member.segments, untils, strict=True)
+        if until > lane.until
+    )
+    return msgspec.structs.replace(member, segments=(Segment(lane.id, since), *later))

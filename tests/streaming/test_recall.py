@@ -1,0 +1,206 @@
+"""Queries that come later: what they lack of the past is read back from the log."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optimizer.plan import Plan
+from optimizer.queries import Query
+from optimizer.windows import Window
+from streaming.input_stream import PastInput, Range
+from streaming.recall import next_wanted
+from tests.streaming.engine import Engine, Event, brute_force, plan_of
+
+BASE = 1_700_000_000_000
+
+
+def query(name: str, range_: int, slide: int, aggregate: str = "max", **rest: Any) -> Query:
+    window = Window(range_, slide, rest.pop("offset", 0))
+    return Query(name, "s", aggregate, rest.pop("field", "temp"), window, **rest)
+
+
+def event(at: int, device: str = "a", temp: float = 1.0) -> Event:
+    return {"ts": BASE + at, "device": device, "temp": temp}
+
+
+@dataclass
+class ReadingBack:
+    """Does what the planning of batches does, `most` messages of every partition at a time."""
+
+    engine: Engine
+    most: int
+    bounded: list[int] = field(default_factory=list)
+    skip: int = 0  # messages at the beginning of every partition that are not there any more
+    at: dict[int, int] = field(default_factory=dict)
+    end: dict[int, int] = field(default_factory=dict)
+    version: int = 0
+
+    def next(self) -> PastInput | None:
+        wanted = next_wanted(self.engine.timeline, self.engine.watermark)
+        if self.at == self.end:
+            if wanted is None or wanted[0] <= self.version:
+                return None
+            self.version = wanted[0]
+            self.end = {number: len(log) for number, log in self.engine.read.items()}
+            self.at = {number: min(self.skip, end) for number, end in self.end.items()}
+            return self._input([])
+        ranges = [
+            Range(number, at, min(at + self.most, self.end[number]))
+            for number, at in self.at.items()
+            if at < self.end[number]
+        ]
+        self.at |= {each.partition: each.until for each in ranges}
+        return self._input(ranges)
+
+    def _input(self, ranges: list[Range]) -> PastInput:
+        messages = sum(self.end.values()) - min(self.skip * len(self.end), sum(self.end.values()))
+        left = sum(self.end[number] - at for number, at in self.at.items())
+        return PastInput(self.version, ranges, self.bounded, messages - left, messages)
+
+
+OLD = [query("old", 4_000, 2_000), query("counted", 6_000, 3_000, "count", field=None)]
+NEW = {
+    "longer": query("new", 20_000, 2_000),
+    "other edges": query("new", 9_000, 1_500),
+    "another group-by": query("new", 15_000, 1_000, group_by=("device",)),
+    "another aggregate": query("new", 12_000, 4_000, "mean"),
+    "a filter": query("new", 12_000, 4_000, where="temp > 3"),
+    "an offset": query("new", 10_000, 5_000, offset=1_300),
+    "sampled": query("new", 3_000, 7_000),
+    "range not a multiple of the slide": query("new", 11_000, 4_000),
+}
+
+
+@pytest.mark.parametrize("new", NEW.values(), ids=NEW)
+def test_a_new_query_answers_for_the_past_that_is_in_the_log(new: Query) -> None:
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=7)
+    events = [event(at * 370, "ab"[at % 2], temp=at * 7 % 11) for at in range(160)]
+    for batch in range(16):
+        part = events[batch * 10 : batch * 10 + 10]
+        plan = plan_of([[each] for each in (*OLD, new)], version=2) if batch == 7 else None
+        if batch == 7:
+            final_until = engine.watermark
+        engine.batch({0: part[:6], 1: part[6:]}, plan=plan, past=reading.next())
+    for _ in range(20):
+        engine.batch(past=reading.next())
+    engine.batch(end=True)
+    assert engine.workers[0].meta.timeline.pasts == ()
+    kept = [each for each in events if new.where is None or each["temp"] > 3]
+    expected = brute_force([new], kept)
+    found = {key: answer for key, answer in engine.finals().items() if key[0] == "new"}
+    assert found == {key: answer for key, answer in expected.items() if key[1] > final_until}
+    old = {key: answer for key, answer in engine.finals().items() if key[0] != "new"}
+    assert old == brute_force(OLD, events)
+
+
+def test_no_more_is_told_than_there_is() -> None:
+    """The log no longer goes back as far as the query does: its windows are whole from the first event on."""
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=100, bounded=[0], skip=20)
+    new = query("new", 30_000, 1_000, "sum")
+    events = [event(at * 500, temp=at) for at in range(200)]
+    engine.batch({0: events[:100]})
+    engine.batch(plan=plan_of([[each] for each in (*OLD, new)], version=2))
+    waiting = engine.meters[-1]["waiting"]["new"]
+    assert waiting == BASE + 80_000  # the plan came after 50 s of event time, and the window is of 30 s
+    engine.batch({0: events[100:104]}, past=reading.next())
+    told = []
+    while (past := reading.next()) is not None or engine.timeline.pasts:
+        engine.batch(past=past)
+        told.append(engine.meters[-1]["recall"])
+    assert engine.meters[-1]["waiting"] == {}
+    engine.batch({0: events[104:]})
+    engine.batch(end=True)
+    whole_from = events[20]["ts"] + 1_000
+    expected = brute_force([new], events)
+    final_until = events[99]["ts"] - 1_000
+    wanted = {key: a for key, a in expected.items() if key[1] > final_until and key[1] - 30_000 >= whole_from}
+    assert {key: answer for key, answer in engine.finals().items() if key[0] == "new"} == wanted
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whatever_is_read_when_the_answers_are_those_of_the_definition(data: st.DataObject) -> None:
+    windows = st.tuples(st.integers(1, 30), st.integers(1, 10), st.integers(0, 3))
+    queries = [
+        query(
+            f"q{number}",
+            range_ * 500,
+            slide * 500,
+            data.draw(st.sampled_from(["max", "min", "sum", "count", "mean"])),
+            offset=offset * 100,
+            group_by=("device",) if data.draw(st.booleans()) else (),
+        )
+        for number, (range_, slide, offset) in enumerate(data.draw(st.lists(windows, min_size=2, max_size=5)))
+    ]
+    joined = sorted(data.draw(st.integers(0, 12)) for _ in queries)  # the batch with whose plan each comes
+    joined[0] = 0
+    engine = Engine(plan_of([[queries[0]]]))
+    reading = ReadingBack(engine, most=data.draw(st.integers(1, 40)))
+    clock, events, since, version = 0, [], {queries[0].id: -1}, 1
+    for batch in range(16):
+        part = []
+        for _ in range(data.draw(st.integers(0, 12))):
+            clock += data.draw(st.integers(0, 900))
+            late = data.draw(st.integers(0, 999))
+            part.append(event(max(0, clock - late), data.draw(st.sampled_from("abc")), float(clock % 17)))
+        events += part
+        present = [each for each, at in zip(queries, joined, strict=True) if at <= batch]
+        plan = None
+        if batch in joined and batch:
+            version += 1
+            plan = plan_of([[each] for each in present], version=version)
+        engine.batch({0: part} if part else None, plan=plan, past=reading.next())
+        if plan is not None:
+            instant = max((each["ts"] for each in events), default=None)
+            since |= {
+                each.id: -1 if instant is None else instant + 1 for each in present if each.id not in since
+            }
+        if data.draw(st.booleans()):
+            engine.restart()
+    while (past := reading.next()) is not None:
+        engine.batch(past=past)
+    engine.batch(end=True)
+    told = engine.finals()
+    greatest = max((each["ts"] for each in events), default=0)
+    for each in queries:
+        if each.id not in since:
+            continue
+        expected = brute_force([each], events)
+        own = {key: answer for key, answer in told.items() if key[0] == each.id}
+        assert own == {key: expected[key] for key in own}
+        if since[each.id] <= greatest - engine.source.allowed_lateness:  # else it could not be read back yet
+            assert own.keys() >= {key for key in expected if key[1] > since[each.id]}
+
+
+def test_trees_run_in_the_shards_of_their_nodes_and_take_their_past_along_when_they_move() -> None:
+    queries = [
+        query("a", 20_000, 2_000, group_by=("device",)),
+        query("b", 6_000, 3_000, "sum", group_by=("device",)),
+    ]
+    events = [event(at * 370, f"d{at % 7}", temp=float(at * 7 % 11)) for at in range(160)]
+
+    def placed(version: int, nodes: dict[str, int]) -> Plan:
+        plan = plan_of([[each] for each in queries], version=version)
+        trees = tuple(replace(tree, node=nodes[tree.queries[0].id]) for tree in plan.trees)
+        return replace(plan, trees=trees, nodes=(1.0, 1.0))
+
+    def shards_of(name: str) -> set[int]:
+        lanes = [m.segments[-1].lane for m in engine.timeline.members if m.query == name]
+        return {shard.number for shard in engine.workers if shard.lanes[lanes[0]].starts()}
+
+    engine = Engine(placed(1, {"a": 0, "b": 1}), shards=4)
+    reading = ReadingBack(engine, most=25)
+    for batch in range(16):
+        part = events[batch * 10 : batch * 10 + 10]
+        engine.batch({0: part}, plan=placed(2, {"a": 1, "b": 1}) if batch == 8 else None, past=reading.next())
+        if batch == 6:
+            assert shards_of("a") == {0, 1} and shards_of("b") == {2, 3}
+        if batch == 15:
+            assert shards_of("a") == shards_of("b") == {2, 3}
+    engine.batch(end=True)
+    assert engine.finals() == brute_force(queries, events)
