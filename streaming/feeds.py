@@ -27,7 +27,7 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
         return None
     starts, group = lane.slice_starts(partials.start[rows]), number[partials.group[rows]]
     slices, position = np.unique(starts, return_inverse=True)
-    used, slots = np.unique(position * len(keys) + group, return_inverse=True)
+    used, slots = _numbered(position * len(keys) + group, len(slices) * len(keys))
     at = {name: place for place, name in enumerate(feeding.signature.parts)}
     states = (
         _gathered(name, slots, partials.parts[at[name]][:, rows], len(used)) for name in lane.signature.parts
@@ -47,6 +47,9 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
 
 def _projected(lane: Lane, feeding: Lane, keys: list[GroupKey]) -> tuple[list[GroupKey], np.ndarray]:
     """The lane's groups, and for each group of the other lane which of them it goes to; −1: none."""
+    mine, theirs = lane.signature, feeding.signature
+    if (mine.where, mine.group_by, lane.fragments) == (theirs.where, theirs.group_by, feeding.fragments):
+        return keys, np.arange(len(keys))
     names = (*feeding.signature.group_by, *feeding.fragments)
     wanted = [names.index(name) for name in (*lane.signature.group_by, *lane.fragments)]
     kept = _kept(lane, feeding, names, keys)
@@ -68,6 +71,19 @@ def _kept(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey
         return np.array([bool(key[at]) for key in keys])
     columns = {name: pa.array([key[at] for key in keys]) for at, name in enumerate(names)}
     return expressions.keeps(where, pa.table(columns))
+
+
+def _numbered(slots: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The slots that are used, and which of them each is: np.unique without sorting where they are dense."""
+    if size > 8 * len(slots) + 65_536:
+        used, numbers = np.unique(slots, return_inverse=True)
+        return used, numbers
+    present = np.zeros(size, np.bool_)
+    present[slots] = True
+    used = np.flatnonzero(present)
+    place = np.empty(size, np.int64)
+    place[used] = np.arange(len(used))
+    return used, place[slots]
 
 
 def _counted(slots: np.ndarray, numbers: np.ndarray, size: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from streaming import expressions, feeds
 from streaming.aggregates.base import Part
 from streaming.aggregates.gathering import Objects, Order
 from streaming.aggregates.states import PARTS
+from streaming.common_slices import common_lanes
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered
 from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
@@ -55,7 +56,7 @@ def fold(
 ) -> list[LanePartials]:
     """Partials of all lanes that shards keep, from one table of events."""
     events = Events(table, order, lanes, types)
-    made = (events.partials(lane) for lane in lanes if lane.kept)
+    made = (events.partials(lane.id) for lane in lanes if lane.kept)
     return [partials.told_together() for partials in made if partials is not None]
 
 
@@ -68,23 +69,45 @@ class Events:
         self._table = table
         self._order = order
         self._types = types
-        self._lanes = {lane.id: lane for lane in lanes}
+        self._own = {lane.id: lane for lane in lanes}
+        fed, self._common = self._with_common(lanes)
+        self._lanes = {lane.id: lane for lane in fed} | self._common
         self._made: dict[str, LanePartials | None] = {}
         self._groupings: dict[tuple[str | None, ...], Grouping] = {}
         self._kept: dict[str, np.ndarray] = {}
         self._slots: dict[tuple[Any, ...], Slots | None] = {}
         self._values: dict[str, Values] = {}
 
-    def partials(self, lane: Lane) -> LanePartials | None:
+    def _with_common(self, lanes: Sequence[Lane]) -> tuple[Sequence[Lane], dict[str, Lane]]:
+        earliest = int(self._order.times.min(initial=LATEST))
+        fed, common = common_lanes(lanes, earliest)
+        return fed, {lane.id: lane for lane in common}
+
+    def partials(self, lane_id: str) -> LanePartials | None:
         """Of the events, or of the partials of the lane that feeds it."""
-        if lane.id not in self._made:
-            if lane.feed is None or lane.feed.lane not in self._lanes:
-                self._made[lane.id] = self._folded(lane, LATEST)
-            else:
-                feeding = self._lanes[lane.feed.lane]
-                fed = feeds.fed(lane, feeding, self.partials(feeding))
-                self._made[lane.id] = _together(fed, self._folded(lane, lane.feed.since))
-        return self._made[lane.id]
+        if lane_id not in self._made:
+            self._made[lane_id] = self._make(self._lanes[lane_id])
+        return self._made[lane_id]
+
+    def _make(self, lane: Lane) -> LanePartials | None:
+        if lane.feed is None or lane.feed.lane not in self._lanes:
+            return self._folded(lane, LATEST)
+        feeding = self._lanes[lane.feed.lane]
+        if feeding.id in self._common and not self._is_worth(feeding):
+            return self._folded(self._own[lane.id], LATEST)
+        made = self.partials(feeding.id)
+        if feeding.id in self._common and made is not None and made.failures[0]:
+            return self._folded(self._own[lane.id], LATEST)  # which of the lanes could not take a value?
+        return _together(feeds.fed(lane, feeding, made), self._folded(lane, lane.feed.since))
+
+    def _is_worth(self, common: Lane) -> bool:
+        """Whether common partials are so few that making others of them is the lesser work."""
+        times, cut = self._order.times, common.cuts[0]
+        if not len(times):
+            return False
+        slices = 1 + int(times.max() - times.min()) * sum(1 / period for period, _ in cut.classes)
+        groups = len(self._grouping(common.signature.group_by, ()).keys)
+        return slices * groups < len(times) / 2
 
     def _folded(self, lane: Lane, before: int) -> LanePartials | None:
         """Of the events whose time is less than `before`."""
@@ -207,24 +230,32 @@ class Lifting:
         """How many values each used slot has."""
         return np.bincount(self._slots, minlength=self._where.size)[self._where.used].astype(np.float64)
 
+    @cached_property
+    def _numbers(self) -> np.ndarray | None:
+        numbers = self._values.numbers
+        return None if numbers is None else numbers[self._rows]
+
+    @cached_property
+    def _times(self) -> np.ndarray:
+        return self._order.times[self._rows]
+
     def gathered(self, part: Part) -> np.ndarray:
         """The gathered states of the used slots: (columns, slots)."""
         if isinstance(part.gathering, Objects):
             return self._gathered_objects(part.gathering)
         columns, rows, slots = self._lifted(part)
         store = nothing_gathered(part.gathering, self._where.size)
-        lifted = part.gathering.lifted(columns, self._order.of(rows))
+        lifted = part.gathering.lifted(columns, self._order, rows)
         gather_into(part.gathering.algebra, slots, lifted, store)
         return store[:, self._where.used]
 
     def _lifted(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
         """Columns of states, and the rows and slots of the events that they are of."""
-        numbers, lift = self._values.numbers, part.aggregate.lift_column
+        numbers, lift = self._numbers, part.aggregate.lift_column
         if numbers is None or lift is None:
             return self._lifted_one_by_one(part)
-        times = self._order.times[self._rows]
         try:
-            return lift(numbers[self._rows], times)[part.at], self._rows, self._slots
+            return lift(numbers, self._times)[part.at], self._rows, self._slots
         except (ValueError, OverflowError, ArithmeticError):
             return self._lifted_one_by_one(part)
 

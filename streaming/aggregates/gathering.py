@@ -39,7 +39,8 @@ class Numbers:
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
 
-    def lifted(self, columns: Columns, order: Order) -> np.ndarray:
+    def lifted(self, columns: Columns, order: Order, rows: np.ndarray) -> np.ndarray:
+        """Gathered states of some events, of which `rows` says where `order` has them: (columns, events)."""
         return np.stack(columns)
 
     def closed(self, gathered: np.ndarray) -> np.ndarray:
@@ -70,7 +71,7 @@ class Sums(Numbers):
     def __init__(self) -> None:
         super().__init__(GatheredSum())
 
-    def lifted(self, columns: Columns, order: Order) -> np.ndarray:
+    def lifted(self, columns: Columns, order: Order, rows: np.ndarray) -> np.ndarray:
         return np.stack([columns[0], np.zeros_like(columns[0])])
 
     def closed(self, gathered: np.ndarray) -> np.ndarray:
@@ -82,8 +83,9 @@ class Sums(Numbers):
 class Ordered(Numbers):
     """States with the time and place of the event that was chosen, as their last two columns."""
 
-    def lifted(self, columns: Columns, order: Order) -> np.ndarray:
-        return np.stack([*columns, order.times.astype(np.float64), order.places])
+    def lifted(self, columns: Columns, order: Order, rows: np.ndarray) -> np.ndarray:
+        times, places = order.of(rows)
+        return np.stack([*columns, times.astype(np.float64), places])
 
     def closed(self, gathered: np.ndarray) -> np.ndarray:
         return gathered[:-2]
