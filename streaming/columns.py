@@ -26,7 +26,14 @@ class Columns:
     def only(self, names: Sequence[str], parts: Sequence[Part]) -> "Columns":
         """Without the parts that are not asked for, in the order asked for; `parts` are those it has."""
         at = {part.name: place for place, part in enumerate(parts)}
-        return Columns(self.events, self.values, tuple(self.parts[at[name]] for name in names))
+        return self.at([at[name] for name in names])
+
+    def at(self, places: Sequence[int]) -> "Columns":
+        return Columns(self.events, self.values, tuple(self.parts[place] for place in places))
+
+    def of_groups(self, numbers: np.ndarray) -> "Columns":
+        parts = tuple(part[:, numbers] for part in self.parts)
+        return Columns(self.events[numbers], self.values[numbers], parts)
 
     @property
     def width(self) -> int:

@@ -36,11 +36,11 @@ class Cut(msgspec.Struct, frozen=True, array_like=True):
             return True
         return any(instant % period == residue for period, residue in self.classes)
 
-    def has_starts_of(self, window: Window) -> bool:
-        """Whether there is an edge wherever one of the windows starts."""
-        return any(
-            window.slide % period == 0 and (window.offset - residue) % period == 0
-            for period, residue in self.classes
+    def has_edges_of(self, window: Window) -> bool:
+        """Whether there is an edge wherever one of the windows starts or ends."""
+        return all(
+            any(slide % period == 0 and (edge - residue) % period == 0 for period, residue in self.classes)
+            for slide, edge in window.edge_classes
         )
 
     def slice_end(self, start: int) -> int:
@@ -195,6 +195,8 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
 
     def pieces(self, start: int, end: int) -> list[tuple[str, int, int]]:
         """The lanes that together hold `[start, end)`, each with its part of it."""
+        if start >= self.segments[-1].since:  # mostly so
+            return [(self.segments[-1].lane, start, end)]
         pieces = []
         untils = [segment.since for segment in self.segments[1:]] + [LATEST]
         for segment, until in zip(self.segments, untils, strict=True):

@@ -64,14 +64,14 @@ def _lacks_past(lanes: dict[str, Lane], member: Member, instant: int, watermark:
 
 
 def fits_from(lanes: dict[str, Lane], member: Member) -> int:
-    """The instant from which on windows find slices that begin where they do."""
+    """The instant from which on windows find slices that begin and end where they do."""
     fits = LATEST
     untils = [segment.since for segment in member.segments[1:]] + [LATEST]
     for segment, until in reversed(list(zip(member.segments, untils, strict=True))):
         for cut in reversed(lanes[segment.lane].cuts):
             if cut.since >= until or cut.until <= segment.since:
                 continue
-            if not cut.has_starts_of(member.window):
+            if not cut.has_edges_of(member.window):
                 return fits
             fits = max(segment.since, cut.since)
     return fits

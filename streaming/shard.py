@@ -60,7 +60,9 @@ class Shard:
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
         self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes if lane.kept}
         self.pasts = {past.lane.id: LaneSlices(past.lane) for past in meta.timeline.pasts}
-        self._lacking = recall.lacking(meta.timeline)
+        self._lacking: dict[str, int] = {}
+        self._fits_from: dict[str, int] = {}
+        self._note_fits()
         self.group_lanes = {lane.id: GroupLaneState(lane) for lane in meta.timeline.group_lanes}
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
@@ -250,10 +252,17 @@ class Shard:
             lanes[lane.id] = self.lanes.get(lane.id) or self.pasts.get(lane.id) or LaneSlices(lane)
             lanes[lane.id].redefine(lane)
         self.lanes = lanes
-        self._lacking = recall.lacking(timeline)
         self.pasts = {
             past.lane.id: self.pasts.get(past.lane.id) or LaneSlices(past.lane) for past in timeline.pasts
         }
+        self._note_fits()
+
+    def _note_fits(self) -> None:
+        """By query, from which start on windows find slices that fit, and up to which they wait for them."""
+        timeline = self.meta.timeline
+        lanes = {lane.id: lane for lane in timeline.lanes}
+        self._lacking = recall.lacking(timeline)
+        self._fits_from = {member.query: recall.fits_from(lanes, member) for member in timeline.members}
 
     # --- answering ------------------------------------------------------------------------------------
 
@@ -360,8 +369,7 @@ class Shard:
             outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by).keys, about)
 
     def _needed(self, member: Member, columns: Columns, slices: LaneSlices) -> Columns:
-        names = [part.name for part in AGGREGATES[member.aggregate].states]
-        return columns.only(names, slices.parts)
+        return columns.at(slices.places_of(member.aggregate))
 
     def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
         """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
@@ -385,6 +393,8 @@ class Shard:
         start = end - member.range
         if start < self._lacking.get(member.query, EARLIEST):
             return False
+        if start >= max(self._fits_from[member.query], self.meta.whole_from):
+            return True
         pieces = member.pieces(start, end)
         if not pieces or pieces[0][1] != start:
             return False
@@ -413,10 +423,11 @@ class Shard:
         present = np.flatnonzero(columns.events > 0)
         if not len(present):
             return
+        if len(present) < columns.width:
+            columns = columns.of_groups(present)
         keys = self._group_index(self.lanes[member.segments[-1].lane]).keys
         values = columns.values if member.field else columns.events  # a count of nothing counts events
-        states = [part[:, present] for part in columns.parts]
-        numbers, others = answers(AGGREGATES[member.aggregate], values[present], states)
+        numbers, others = answers(AGGREGATES[member.aggregate], values, columns.parts)
         outcome.blocks.append(
             ResultBlock(
                 source=self.source.id,
@@ -429,7 +440,7 @@ class Shard:
                 final=final,
                 groups=[keys[number] for number in present.tolist()],
                 values=numbers.tobytes(),
-                counts=columns.events[present].astype(np.int64).tobytes(),
+                counts=columns.events.astype(np.int64).tobytes(),
                 others=others,
                 revision=self.meta.revisions.get(member.query, {}).get(end, 0),
             )

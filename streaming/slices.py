@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from optimizer.windows import Window
+from streaming.aggregates import AGGREGATES
 from streaming.aggregates.algebra import lacks
 from streaming.aggregates.base import Part
 from streaming.aggregates.count import COUNT
@@ -167,6 +168,7 @@ class LaneSlices:
         self._just_closed: dict[int, OpenSlice] = {}  # in this batch: to be stored as they were gathered
         self._kernels = self._new_kernels()
         self._ladders = Ladders()
+        self._places: dict[str, list[int]] = {}
         self._heads: dict[int, Head] = {}  # by the instant from which on
         self._tails: dict[int, Tails] = {}  # by the instant up to which
 
@@ -179,6 +181,13 @@ class LaneSlices:
         """The planned one; a lane may keep parts from an older plan that it is not for."""
         fits = not lacks(part.algebra, traits_of(self.lane.kernel).needs)
         return self.lane.kernel if fits else "flatfit"
+
+    def places_of(self, aggregate: str) -> list[int]:
+        """Which of its parts are those of an aggregate, in its order."""
+        if aggregate not in self._places:
+            at = {part.name: place for place, part in enumerate(self.parts)}
+            self._places[aggregate] = [at[part.name] for part in AGGREGATES[aggregate].states]
+        return self._places[aggregate]
 
     @property
     def steps(self) -> int:

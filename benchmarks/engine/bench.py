@@ -186,6 +186,10 @@ def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -
     return [found[number] for number in sorted(found) if found[number].events]
 
 
+def newest_batch(query: StreamingQuery, topic: str) -> Batch:
+    return _batch(query.lastProgress, topic)
+
+
 def run_for(query: StreamingQuery, seconds: float) -> None:
     """Let a query run for so long, then stop it; it must not end by itself."""
     deadline = time.monotonic() + seconds

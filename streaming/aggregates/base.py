@@ -7,6 +7,7 @@ values and are never lifted. NaN has no place in an order: aggregates that order
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Aggregate:
     def exact(self) -> bool:
         return not self.error
 
-    @property
+    @cached_property
     def states(self) -> tuple["Part", ...]:
         """Its parts as a lane keeps them; those of the same name are the same states."""
         names = self.state_names or tuple(map(_name_of, self.parts))
