@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dashboard.live.messages import MeterMessage, TreeMeter
+from dashboard.live.messages import MeterMessage, Recall, TreeMeter
 
 END_OF_TIME_MS = 253_402_300_800_000  # the year 10000
 
@@ -49,6 +49,7 @@ class Batch:
     kernel_steps: int
     state_bytes: int | None
     trees: Mapping[str, TreeWork] = field(default_factory=dict)
+    recalled: float | None = None  # the part that has been read of what new queries lack of the past
 
     @property
     def busy_seconds(self) -> float:
@@ -78,7 +79,12 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         kernel_steps=sum(shard["kernel_steps"] for shard in shards),
         state_bytes=_state_bytes(shards),
         trees=_trees(shard["trees"] for shard in shards),
+        recalled=_recalled(whole.get("recall")),
     )
+
+
+def _recalled(recall: Recall | None) -> float | None:
+    return None if recall is None else recall["read"] / max(1, recall["messages"])
 
 
 def _state_bytes(shards: Collection[MeterMessage]) -> int | None:

@@ -186,6 +186,7 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "counted_since": max(batches[0].clock, now - KEPT_MS) if batches else None,
         "state_bytes": newest.state_bytes if newest else None,
         "plan": newest.plan if newest else None,
+        "recalled": newest.recalled if newest else None,
     }
 
 

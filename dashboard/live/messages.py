@@ -13,6 +13,14 @@ class TreeMeter(TypedDict):
     results: int
 
 
+class Recall(TypedDict):
+    """What is read back for queries that came with the newest plan."""
+
+    queries: list[str]
+    read: int
+    messages: int
+
+
 class MeterMessage(TypedDict):
     """What one shard did in one batch; events to map_seconds are the whole batch's, the rest its own."""
 
@@ -34,6 +42,7 @@ class MeterMessage(TypedDict):
     partials: int
     kernel_steps: int
     state_bytes: NotRequired[int]  # where the state store tells it
+    recall: NotRequired[Recall | None]
     trees: dict[str, TreeMeter]
 
 

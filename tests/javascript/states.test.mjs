@@ -24,6 +24,14 @@ test("a window that joined the plan says how long its first whole one takes", ()
   assert.equal(state.rest, "The 5\u202fm window holds 1\u202fmin so far.");
 });
 
+test("while its past is read back from Kafka, it says how much of it has been read", () => {
+  const windows = [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 5 * SECOND }];
+  const state = said({ windows }, { source: { ...SOURCE, recalled: 0.428 } });
+  assert.equal(state.bold, "Reading the past, 42 % done.");
+  const done = said({ windows, points: [[[NOW - MINUTE, 3, true]]] }, { source: { ...SOURCE, recalled: 0.5 } });
+  assert.doesNotMatch(done?.bold ?? "", /past/);
+});
+
 test("once it has provisional results, their ends tell", () => {
   const points = [[[NOW + 20 * SECOND, 1, false], [NOW + 30 * SECOND, 1, false]]];
   const state = said({ windows: [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 65 * SECOND }], points });

@@ -55,9 +55,11 @@ function ofSource({ query, source }) {
   return null;
 }
 
-function ofWarmth({ query, now }) {
+function ofWarmth({ query, source, now }) {
   const slowest = slowestToWarm(query);
   if (slowest === null) return null;
+  const recalled = source?.recalled ?? null;
+  if (recalled !== null) return warm(`Reading the past, ${Math.floor(100 * recalled)} % done.`, "Windows that reach back follow at once.");
   if (slowest.due === null) return warm("Warming up.", "The first result comes with the first events.");
   if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
   const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
