@@ -52,7 +52,7 @@ class Chart:
     title: str
     x_label: str
     y_label: str
-    x: Sequence[float] | Sequence[str]
+    x: Sequence[float | str]
     series: Mapping[str, Values]
     log_x: bool = False
     log_y: bool = False

@@ -1,7 +1,8 @@
 """The whole path from Kafka to Kafka, measured in sections that make one document.
 
-A full run writes docs/benchmarks/engine.md; a quick one, or one of some sections only, is not for the record
-and writes to the data directory. The soak takes half an hour and runs only when it is asked for.
+A section that is run in full is kept beside the document, docs/benchmarks/engine.md, which is written from
+all that are kept: each compares side by side within its own run. A quick run is not for the record and goes to
+the data directory. The soak takes half an hour and runs only when it is asked for.
 """
 
 import importlib
@@ -10,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import msgspec
 from django.conf import settings
 
 from benchmarks.figures import Figure
@@ -22,18 +24,17 @@ ON_REQUEST = ("soak",)
 
 def main(quick: bool, progress: Callable[[str], None], sections: Sequence[str] = SECTIONS) -> list[Figure]:
     chosen = [*SECTIONS, *ON_REQUEST] if "all" in sections else list(sections)
-    done = [_run(name, quick, progress) for name in chosen]
-    report = Report(
-        "Engine",
-        _summary(done),
-        [table for section in done for table in section.tables],
-        [chart for section in done for chart in section.charts],
-        [figure for section in done for figure in section.figures],
-    )
-    for_the_record = not quick and set(SECTIONS) <= set(chosen)
-    document = write(report, "engine", _directory(for_the_record), benchmark="engine", quick=quick)
+    directory = (settings.VAR_DIR if quick else settings.BASE_DIR / "docs") / "benchmarks"
+    kept = directory / "engine"
+    kept.mkdir(parents=True, exist_ok=True)
+    figures: list[Figure] = []
+    for name in chosen:
+        section = _run(name, quick, progress)
+        (kept / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(section)) + b"\n")
+        figures += section.figures
+    document = write(_report(kept), "engine", directory, benchmark="engine", quick=quick)
     progress(f"written to {document}")
-    return list(report.figures)
+    return figures
 
 
 def _run(name: str, quick: bool, progress: Callable[[str], None]) -> Section:
@@ -45,6 +46,18 @@ def _run(name: str, quick: bool, progress: Callable[[str], None]) -> Section:
         progress(f"{name}: failed\n{traceback.format_exc()}")
         return Section([f"“{name}” did not come to an end: {_reason(error)}"])
     return section
+
+
+def _report(kept: Path) -> Report:
+    paths = (kept / f"{name}.json" for name in (*SECTIONS, *ON_REQUEST))
+    done = [msgspec.json.decode(path.read_bytes(), type=Section) for path in paths if path.exists()]
+    return Report(
+        "Engine",
+        _summary(done),
+        [table for section in done for table in section.tables],
+        [chart for section in done for chart in section.charts],
+        [figure for section in done for figure in section.figures],
+    )
 
 
 def _reason(error: Exception) -> str:
@@ -63,8 +76,3 @@ def _summary(sections: Sequence[Section]) -> str:
     return "\n".join(
         [opening, "", *(f"- {sentence}" for section in sections for sentence in section.sentences)]
     )
-
-
-def _directory(for_the_record: bool) -> Path:
-    root: Path = settings.BASE_DIR / "docs" if for_the_record else settings.VAR_DIR
-    return root / "benchmarks"

@@ -27,7 +27,7 @@ test("a window that joined the plan says how long its first whole one takes", ()
 test("while its past is read back from Kafka, it says how much of it has been read", () => {
   const windows = [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 5 * SECOND }];
   const state = said({ windows }, { source: { ...SOURCE, recalled: 0.428 } });
-  assert.equal(state.bold, "Reading the past, 42 % done.");
+  assert.equal(state.bold, "Reading the past, 42\u202f% done.");
   const done = said({ windows, points: [[[NOW - MINUTE, 3, true]]] }, { source: { ...SOURCE, recalled: 0.5 } });
   assert.doesNotMatch(done?.bold ?? "", /past/);
 });

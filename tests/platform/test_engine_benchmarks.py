@@ -174,12 +174,12 @@ def _section(name: str, ran: list[str]) -> SimpleNamespace:
     ("quick", "sections", "place"),
     [
         (True, runner.SECTIONS, "var/benchmarks"),
-        (False, ("groups", "start"), "var/benchmarks"),
+        (False, ("groups", "start"), "docs/benchmarks"),
         (False, runner.SECTIONS, "docs/benchmarks"),
         (False, ("all",), "docs/benchmarks"),
     ],
 )
-def test_only_a_full_run_of_all_sections_is_for_the_record(
+def test_only_a_full_run_is_for_the_record(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     settings: Any,
@@ -197,6 +197,17 @@ def test_only_a_full_run_of_all_sections_is_for_the_record(
     text = (tmp_path / place / "engine.md").read_text()
     assert "- “groups” did not come to an end: Out of memory.\n" in text
     assert "- start went well." in text
+
+
+def test_the_document_is_made_of_all_sections_that_were_ever_run_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.VAR_DIR, settings.BASE_DIR = tmp_path / "var", tmp_path
+    monkeypatch.setattr(runner.importlib, "import_module", lambda name: _section(name.split(".")[-1], []))
+    for name in ("start", "sharing"):
+        runner.main(quick=False, progress=lambda text: None, sections=(name,))
+    text = (tmp_path / "docs" / "benchmarks" / "engine.md").read_text()
+    assert text.index("- sharing went well.") < text.index("- start went well.")
 
 
 def test_every_section_has_its_module() -> None:

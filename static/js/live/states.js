@@ -1,5 +1,5 @@
 // The state of a panel in words: what is wrong, since when, what happens next. Worst cause first.
-import { clock, duration, windowLength } from "./format.js";
+import { clock, duration, percent, windowLength } from "./format.js";
 import { slowestToWarm } from "./warmth.js";
 
 const BATCH_MS = 1_000;
@@ -59,7 +59,7 @@ function ofWarmth({ query, source, now }) {
   const slowest = slowestToWarm(query);
   if (slowest === null) return null;
   const recalled = source?.recalled ?? null;
-  if (recalled !== null) return warm(`Reading the past, ${Math.floor(100 * recalled)} % done.`, "Windows that reach back follow at once.");
+  if (recalled !== null) return warm(`Reading the past, ${percent(Math.floor(100 * recalled) / 100)} done.`, "Windows that reach back follow at once.");
   if (slowest.due === null) return warm("Warming up.", "The first result comes with the first events.");
   if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
   const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
