@@ -29,6 +29,7 @@ from streaming.progress import Progress, ProgressReader
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
 TICK_MS = 1_000  # a stream that stands still gives a sign of life this often
+LONG_TICK_MS = 10_000  # and this often once all that it had to say is said
 NAP_SECONDS = 0.01  # between two looks for messages
 LOOK_EVERY = 0.2  # seconds between two looks for plans, which are rare
 PLANS_SECONDS = 15.0  # within which they must be there to read
@@ -117,6 +118,7 @@ class InputReader(DataSourceStreamReader):
         self._setup = setup
         self._clients: dict[tuple[str, str], TopicClient] = {}
         self._progress: ProgressReader | None = None
+        self._tick = TICK_MS
         self._looked: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -137,7 +139,7 @@ class InputReader(DataSourceStreamReader):
             if _is_reading(start["past"]) or self._is_due("past"):
                 end["past"] = self._past(start)
             now = int(time.time() * 1000)
-            if end != start or not 0 <= now - start["clock"] < TICK_MS:
+            if end != start or not 0 <= now - start["clock"] < self._tick:
                 return end | {"clock": max(now, start["clock"] + 1)}
             time.sleep(NAP_SECONDS)
 
@@ -190,6 +192,7 @@ class InputReader(DataSourceStreamReader):
         told = self._newest_progress()
         if told is None:
             return past
+        self._tick = LONG_TICK_MS if told.is_still else TICK_MS
         if _is_reading(past):
             if told.wanted is None or told.wanted[0] != past["version"]:
                 return NOTHING_BACK | {"version": past["version"]}  # its queries are gone

@@ -114,6 +114,7 @@ def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message
             ended=meta.watermark.value == LATEST,
             totals=meta.totals,
             wanted=recall.next_wanted(meta.timeline, meta.watermark.value),
+            is_still=meta.watermark.is_still(meta.timeline.reach),
             recalled=(meta.recalled.version, meta.recalled.greatest),
         )
         messages.append((topics.progress(setup.source.stream), source, msgspec.msgpack.encode(progress)))

@@ -227,6 +227,12 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
     def lane(self, lane_id: str) -> Lane:
         return next(lane for lane in self.lanes if lane.id == lane_id)
 
+    @property
+    def reach(self) -> int:
+        """How long after an event a window that holds it may end."""
+        gaps = (lane.measures[0] for lane in self.group_lanes if len(lane.measures) == 1)
+        return max([0, *(member.range for member in self.members), *gaps])
+
     def adopt(self, plan: Plan, instant: int, watermark: int = EARLIEST) -> "Timeline":
         """This timeline with `plan` in force from `instant` on; slices before it stay of use.
 

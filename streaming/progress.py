@@ -25,6 +25,7 @@ class Progress(msgspec.Struct, array_like=True):
     ended: bool = False  # the end of the data was reached and every window is closed
     totals: Counts = msgspec.field(default_factory=Counts)  # since the stream's start
     wanted: tuple[int, int] | None = None  # the plan that a past is to be read for next, and from when on
+    is_still: bool = False  # nothing happens, and nothing is due: the clock need not tick every second
     recalled: tuple[int, dict[int, int]] = (0, {})  # the plan one was last read for; greatest times so far
 
 

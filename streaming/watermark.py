@@ -13,6 +13,7 @@ import numpy as np
 from streaming.lanes import EARLIEST
 
 IDLE_AFTER_MS = 10_000  # a partition that is silent for so long is not waited for
+STILL_AFTER_MS = 60_000  # a source that is silent for so long may be asleep
 LIVE_WITHIN_MS = 300_000  # events this close to the clock are a live stream, whose clock is the wall clock
 
 
@@ -62,6 +63,14 @@ class Watermark(msgspec.Struct, array_like=True):
         if bound is not None:
             self.value = max(self.value, bound)
         return self.value
+
+    def is_still(self, reach: int) -> bool:
+        """Whether more ticks of the clock would end no window that holds an event; `reach` is the longest."""
+        if self.awaited or any(self.clock - p.active < STILL_AFTER_MS for p in self.partitions.values()):
+            return False
+        if self.greatest is None or self.value >= self.greatest + reach:
+            return True
+        return not self.processing_time and self._bound_when_silent() is None
 
     def _bound(self) -> int | None:
         if self.processing_time:

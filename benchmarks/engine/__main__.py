@@ -1,8 +1,8 @@
 """The whole path from Kafka to Kafka, measured in sections that make one document.
 
 A section that is run in full is kept beside the document, docs/benchmarks/engine.md, which is written from
-all that are kept: each compares side by side within its own run. A quick run is not for the record and goes to
-the data directory. The soak takes half an hour and runs only when it is asked for.
+all that are kept: each compares side by side within its own run. A quick run is not for the record and goes
+to the data directory. The soak takes half an hour and runs only when it is asked for.
 """
 
 import importlib

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.lanes import EARLIEST
-from streaming.watermark import IDLE_AFTER_MS, Watermark, late
+from streaming.watermark import IDLE_AFTER_MS, STILL_AFTER_MS, Watermark, late
 from tests.streaming.engine import Engine, plan_of
 
 
@@ -118,3 +118,28 @@ def test_late_and_malformed_events_are_counted_told_and_left_out():
     ]
     meter = engine.meters[0]
     assert (meter["events"], meter["accepted"], meter["malformed"], meter["late"]) == (6, 2, 3, 1)
+
+
+def test_a_source_is_still_when_it_is_silent_and_all_windows_with_events_are_told():
+    live = Watermark(lateness=0, awaited=[], clock=1_000_000)
+    live.observe(0, 1_000_000)
+    assert not live.is_still(reach=30_000)
+    live.tick(1_000_000 + STILL_AFTER_MS)
+    assert not live.is_still(reach=120_000)  # a window is still open, and will end by the clock
+    live.advance()
+    assert live.is_still(reach=30_000)
+    live.observe(0, 1_100_000)
+    assert not live.is_still(reach=30_000)
+
+
+def test_a_historical_source_that_is_silent_is_still_for_no_clock_ends_its_windows():
+    historical = Watermark(lateness=0, awaited=[], clock=1_000_000)
+    historical.observe(0, 5)
+    assert not historical.is_still(reach=1)
+    historical.tick(1_000_000 + STILL_AFTER_MS)
+    assert historical.is_still(reach=1_000)
+
+
+def test_a_source_that_waits_for_its_first_events_is_not_still():
+    assert not Watermark(lateness=0, awaited=[0], clock=1_000_000).is_still(reach=0)
+    assert Watermark(lateness=0, awaited=[], clock=1_000_000).is_still(reach=0)
