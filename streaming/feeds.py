@@ -11,6 +11,7 @@ from streaming import expressions
 from streaming.aggregates.count import COUNT
 from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
+from streaming.group_keys import GroupKeys
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered
 from streaming.lanes import Lane
@@ -45,20 +46,21 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
     )
 
 
-def _projected(lane: Lane, feeding: Lane, keys: list[GroupKey]) -> tuple[list[GroupKey], np.ndarray]:
+def _projected(lane: Lane, feeding: Lane, theirs: GroupKeys) -> tuple[GroupKeys, np.ndarray]:
     """The lane's groups, and for each group of the other lane which of them it goes to; −1: none."""
-    mine, theirs = lane.signature, feeding.signature
-    if (mine.where, mine.group_by, lane.fragments) == (theirs.where, theirs.group_by, feeding.fragments):
-        return keys, np.arange(len(keys))
+    own, other = lane.signature, feeding.signature
+    if (own.where, own.group_by, lane.fragments) == (other.where, other.group_by, feeding.fragments):
+        return theirs, np.arange(len(theirs))
     names = (*feeding.signature.group_by, *feeding.fragments)
     wanted = [names.index(name) for name in (*lane.signature.group_by, *lane.fragments)]
+    keys = theirs.tuples()
     kept = _kept(lane, feeding, names, keys)
     number: dict[GroupKey, int] = {}
     place = [
         number.setdefault(tuple(key[at] for at in wanted), len(number)) if keep else -1
         for key, keep in zip(keys, kept.tolist(), strict=True)
     ]
-    return list(number), np.array(place, np.int64)
+    return GroupKeys.of_tuples(list(number)), np.array(place, np.int64)
 
 
 def _kept(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey]) -> np.ndarray:

@@ -12,12 +12,11 @@ from optimizer.group_windows import SessionWindow
 from streaming import expressions, group_rows
 from streaming.aggregates.gathering import Order
 from streaming.aggregates.states import PARTS
+from streaming.group_keys import GroupKeys
 from streaming.group_lanes import GroupLane
 from streaming.group_rows import PackedRows, Rows
 from streaming.group_state import GroupLaneState
 from streaming.partials import Grouping, Lifting, Slots, Values, group
-from streaming.placement import shard_of
-from streaming.results import GroupKey
 from streaming.sessions import session_numbers
 from streaming.sources import FieldType
 
@@ -27,14 +26,14 @@ class GroupPartials:
     """The rows of one lane; their groups index `keys`."""
 
     lane: str
-    keys: list[GroupKey]
+    keys: GroupKeys
     rows: Rows
     failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
 
 
 class _Packed(msgspec.Struct, array_like=True):
     lane: str
-    keys: list[GroupKey]
+    keys: bytes
     rows: PackedRows
 
 
@@ -108,7 +107,7 @@ def _slots(lane: GroupLane, rows: np.ndarray, grouping: Grouping, order: Order) 
 def packed_by_shard(partials: GroupPartials, shards: int, within: range) -> list[bytes | None]:
     """What each shard gets to hear, `within` being those that answer the lane; `None`: it gets nothing."""
     rows = partials.rows
-    owner = np.array([shard_of(key, within) for key in partials.keys], np.int64)[rows.group]
+    owner = partials.keys.owners(within)[rows.group]
     return [_packed(partials, rows.only(owner == shard)) for shard in range(shards)]
 
 
@@ -117,7 +116,7 @@ def _packed(partials: GroupPartials, rows: Rows) -> bytes | None:
         return None
     present, group = np.unique(rows.group, return_inverse=True)
     packed = group_rows.pack(replace(rows, group=group))
-    keys = [partials.keys[number] for number in present.tolist()]
+    keys = partials.keys.take(present).packed()
     return msgspec.msgpack.encode(_Packed(partials.lane, keys, packed))
 
 
@@ -127,5 +126,5 @@ _decoder = msgspec.msgpack.Decoder(_Packed)
 def unpacked(message: bytes, lanes: dict[str, GroupLaneState]) -> GroupPartials:
     packed = _decoder.decode(message)
     algebras = [part.gathering.algebra for part in lanes[packed.lane].parts]
-    keys = [tuple(key) for key in packed.keys]
+    keys = GroupKeys.unpacked(packed.keys)
     return GroupPartials(packed.lane, keys, group_rows.unpack(packed.rows, algebras))

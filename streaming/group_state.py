@@ -5,7 +5,7 @@ them in one go. Only these are stored.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,10 +17,11 @@ from streaming import group_rows
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.states import PARTS
 from streaming.count_windows import CountWindows
+from streaming.group_index import GroupIndex
 from streaming.group_lanes import GroupLane
 from streaming.group_rows import PackedRows, Rows
 from streaming.group_steps import Tables, Windows
-from streaming.results import GroupKey, ResultBlock, answers
+from streaming.results import ResultBlock, answers
 from streaming.sessions import Sessions
 
 BUCKET = 512  # groups whose rows are stored together
@@ -100,27 +101,27 @@ class GroupLaneState:
         self.buckets[bucket] = tables
         self._due[bucket] = self._windows.due(tables, watermark)
 
-    def results(self, found: Rows, keys: Sequence[GroupKey], about: dict[str, Any]) -> Iterator[ResultBlock]:
+    def results(self, found: Rows, index: GroupIndex, about: dict[str, Any]) -> Iterator[ResultBlock]:
         """A block for each query and window end; `about` is what all blocks of a batch have in common."""
         if not len(found):
             return
         bounds = np.flatnonzero(np.diff(found.mark)) + 1
         spans = list(zip([0, *bounds.tolist()], [*bounds.tolist(), len(found)], strict=True))
-        groups = [keys[number] for number in found.group.tolist()]
+        keys = [index.raw(found.group[low:high]) for low, high in spans]
         at = {part.name: place for place, part in enumerate(self.parts)}
         for asked in self.lane.asked:
             aggregate = AGGREGATES[asked.aggregate]
             states = [found.parts[at[part.name]] for part in aggregate.states]
             values = found.values if self.lane.field else found.events  # a count of nothing counts events
             numbers, others = answers(aggregate, values, states)
-            for low, high in spans:
+            for told, (low, high) in zip(keys, spans, strict=True):
                 starts = found.first[low:high]
                 yield ResultBlock(
                     query=asked.query,
                     start=int(starts.min()),
                     end=int(found.mark[low]),
                     final=True,
-                    groups=groups[low:high],
+                    keys=told,
                     values=numbers[low:high].tobytes(),
                     counts=found.events[low:high].astype(np.int64).tobytes(),
                     others=None if others is None else others[low:high],

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from streaming import recall, results, shuffle
+from streaming.group_keys import GroupKeys
 from streaming.lanes import LATEST
 from streaming.outcomes import Outcome
 from streaming.progress import Progress
@@ -46,7 +47,7 @@ class KeptShards:
         began = time.perf_counter()
         kept = self._take(setup, number, batch)
         decoded = [shuffle.decode(report) for report in reports]
-        groups_before = {group_by: len(index.keys) for group_by, index in kept.shard.groups.items()}
+        groups_before = {group_by: len(index) for group_by, index in kept.shard.groups.items()}
         outcome = kept.shard.apply(decoded, batch)
         kept.log.append(_change(kept.shard, outcome, groups_before))
         outcome.meter["clock"] = int(time.time() * 1000)
@@ -77,7 +78,7 @@ def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
     for (kind, name, _), keys in sorted(state.values.items()):
         if kind == "groups":
             index = shard.group_index(tuple(json.loads(name)))
-            index.numbers([tuple(group) for group in msgspec.msgpack.decode(keys)])
+            index.numbers(GroupKeys.unpacked(keys))
     shard.restore(
         (name, start, data) for (kind, name, start), data in state.values.items() if kind == "slice"
     )
@@ -91,9 +92,8 @@ def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...],
     ]
     for group_by, index in shard.groups.items():
         first = groups_before.get(group_by, 0)
-        if len(index.keys) > first:
-            keys = msgspec.msgpack.encode(index.keys[first:])
-            values.append((("groups", json.dumps(group_by), first), keys))
+        if len(index) > first:
+            values.append((("groups", json.dumps(group_by), first), index.keys.since(first).packed()))
     removed: list[Key] = [("slice", lane, start) for lane, start in outcome.evicted]
     return Change(shard.meta.batch, msgspec.msgpack.encode(shard.meta), values, removed)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from streaming.aggregates.algebra import identity_rows
 from streaming.aggregates.gathering import Gathering, Numbers
+from streaming.group_keys import GroupKeys
 from streaming.results import GroupKey
 
 
@@ -14,7 +15,7 @@ class LanePartials:
     """One partial per (slice, group) of a lane, as parallel arrays."""
 
     lane: str
-    keys: list[GroupKey]
+    keys: GroupKeys
     group: np.ndarray  # int32, into keys
     start: np.ndarray  # int64, of the slice
     events: np.ndarray  # float64
@@ -28,26 +29,26 @@ class LanePartials:
         if not self.fragments:
             return self
         number: dict[GroupKey, int] = {}
-        place = [number.setdefault(key[: -self.fragments], len(number)) for key in self.keys]
+        place = [number.setdefault(key[: -self.fragments], len(number)) for key in self.keys.tuples()]
         group = np.array(place, np.int32)[self.group]
-        return replace(self, keys=list(number), group=group, fragments=0)
+        return replace(self, keys=GroupKeys.of_tuples(list(number)), group=group, fragments=0)
 
     def of_rows(self, rows: np.ndarray) -> "LanePartials":
-        """The partials that `rows` (a mask) keeps."""
+        """The partials at some places."""
         return replace(
             self,
             group=self.group[rows],
             start=self.start[rows],
             events=self.events[rows],
             values=self.values[rows],
-            parts=tuple(part[:, rows] for part in self.parts),
+            parts=tuple(part.take(rows, axis=1) for part in self.parts),
         )
 
     def of_groups(self, chosen: np.ndarray) -> "LanePartials":
         """The partials of the groups that `chosen` (a mask over `keys`) keeps."""
-        kept = self.of_rows(chosen[self.group])
+        kept = self.of_rows(np.flatnonzero(chosen[self.group]))
         place = np.cumsum(chosen, dtype=np.int32) - 1
-        keys = [key for key, keep in zip(self.keys, chosen.tolist(), strict=True) if keep]
+        keys = self.keys.take(np.flatnonzero(chosen))
         return replace(kept, keys=keys, group=place[kept.group].astype(np.int32))
 
 

@@ -38,7 +38,7 @@ class Outcome:
     def results_by_query(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for block in self.blocks:
-            found[block.query] = found.get(block.query, 0) + len(block.groups)
+            found[block.query] = found.get(block.query, 0) + block.size
         return found
 
 
@@ -71,8 +71,8 @@ def meter(
         "map_seconds": sum(report.seconds for report in reports),
         "partials": sum(lane.partials for lane in taken.values()),
         "kernel_steps": sum(tree["kernel_steps"] for tree in trees.values()),
-        "results": sum(len(block.groups) for block in outcome.blocks),
-        "groups": sum(len(index.keys) for index in shard.groups.values()),
+        "results": sum(block.size for block in outcome.blocks),
+        "groups": sum(len(index) for index in shard.groups.values()),
         "trees": trees,
         "queries": outcome.results_by_query(),
         "recall": _recall(shard),
@@ -116,7 +116,7 @@ def _trees(
         return {
             "events": taken.get(lane, nothing).events,
             "partials": taken.get(lane, nothing).partials,
-            "groups": len(groups.keys),
+            "groups": len(groups),
             "results": results.get(lane, 0),
             "failed_values": failed,
             "failure": why,

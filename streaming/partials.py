@@ -14,10 +14,10 @@ from streaming.aggregates.base import Part
 from streaming.aggregates.gathering import Objects, Order
 from streaming.aggregates.states import PARTS
 from streaming.common_slices import common_lanes
+from streaming.group_keys import Encodings, GroupKeys, Numbering, array_head
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered
 from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
-from streaming.results import GroupKey
 from streaming.sources import FieldType
 
 
@@ -26,16 +26,16 @@ class Grouping:
     """The group of every event: `codes[i]` indexes `keys`."""
 
     codes: np.ndarray
-    keys: list[GroupKey]
+    keys: GroupKeys
 
     def told_apart(self, held: Sequence[np.ndarray]) -> "Grouping":
         """With whether each of some filters holds as further fields of the group."""
-        codes, keys = self.codes, self.keys
+        codes, keys = self.codes, self.keys.tuples()
         for kept in held:
             codes = 2 * codes + kept
             keys = [(*key, holds) for key in keys for holds in (False, True)]
         present, codes = np.unique(codes, return_inverse=True)
-        return Grouping(codes, [keys[code] for code in present.tolist()])
+        return Grouping(codes, GroupKeys.of_tuples([keys[code] for code in present.tolist()]))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _together(one: LanePartials | None, other: LanePartials | None) -> LaneParti
         return one or other
     return replace(
         one,
-        keys=[*one.keys, *other.keys],
+        keys=GroupKeys.together([one.keys, other.keys]),
         group=np.concatenate([one.group, other.group + np.int32(len(one.keys))]),
         start=np.concatenate([one.start, other.start]),
         events=np.concatenate([one.events, other.events]),
@@ -297,31 +297,50 @@ class Lifting:
 def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType]) -> Grouping:
     """Number the groups of a table; null is a group of its own."""
     codes = np.zeros(len(table), np.int64)
-    keys: list[GroupKey] = [()]
+    keys = GroupKeys.of_bytes([array_head(len(group_by))])
     for name in group_by:
-        distinct, own = _encoded(table.column(name))
-        values = [_group_value(value, types[name]) for value in distinct]
-        codes = codes * max(1, len(values)) + own
-        keys = [(*key, value) for key in keys for value in values]
-        if len(keys) > 1 and len(group_by) > 1:
+        values, own = _encoded(table.column(name), types[name])
+        count = max(1, len(values))
+        codes = codes * count + own
+        if len(keys) == 1:
+            present = np.arange(len(values))
+        else:
             present, codes = np.unique(codes, return_inverse=True)
-            keys = [keys[code] for code in present.tolist()]
+        keys = keys.followed_by(present // count, values, present % count)
     return Grouping(codes, keys)
 
 
-def _encoded(column: pa.ChunkedArray) -> tuple[list[Any], np.ndarray]:
+def _encoded(column: pa.ChunkedArray, kind: FieldType) -> tuple[Encodings, np.ndarray]:
     """The different values of a column, null as one of them, and which of them each row has."""
-    encoded = column.combine_chunks().dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    if encoded.null_count == 0:
-        return distinct, encoded.indices.to_numpy(zero_copy_only=False)
-    return [*distinct, None], encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    chunks = column.chunks if pa.types.is_dictionary(column.type) else []
+    if len(chunks) < 2:
+        return _encoded_chunk(column.combine_chunks().dictionary_encode(), kind)
+    parts = [_encoded_chunk(chunk, kind) for chunk in chunks]
+    numbering = Numbering()
+    numbers = numbering.numbers(Encodings.together([values for values, _ in parts]))
+    bounds = np.cumsum([len(values) for values, _ in parts])[:-1]
+    codes = [numbered[own] for numbered, (_, own) in zip(np.split(numbers, bounds), parts, strict=True)]
+    return numbering.values, np.concatenate(codes)
+
+
+def _encoded_chunk(encoded: pa.DictionaryArray, kind: FieldType) -> tuple[Encodings, np.ndarray]:
+    distinct, indices = encoded.dictionary, encoded.indices
+    if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
+        values = Encodings.of_texts(distinct)
+    else:
+        values = Encodings.of_values(_group_value(value, kind) for value in distinct.to_pylist())
+    if encoded.null_count:
+        indices = indices.fill_null(len(values))
+        values = Encodings.together([values, Encodings.of_values([None])])
+    return values, indices.to_numpy(zero_copy_only=False)
 
 
 def _group_value(value: object, kind: FieldType) -> object:
-    if kind == "integer" and isinstance(value, float) and value.is_integer():
+    if not isinstance(value, float):
+        return value
+    if kind == "integer" and value.is_integer() and abs(value) < 1 << 63:
         return int(value)
-    return value
+    return value + 0.0  # -0.0 is 0.0
 
 
 def _slots(

@@ -4,12 +4,7 @@ A source has as many shards as the job has cores, whatever plans say; its plan's
 proportion of what each can do. Where a plan has one node, every tree is spread over all shards.
 """
 
-import zlib
-
-import msgspec
-
 from optimizer.plan import Plan
-from streaming.results import GroupKey
 
 Share = tuple[float, float]
 WHOLE: Share = (0.0, 1.0)
@@ -34,8 +29,3 @@ def shards_in(share: Share, shards: int) -> range:
     low, high = (int(part * shards + 1e-9) for part in share)
     low = min(low, shards - 1)
     return range(low, max(high, low + 1))
-
-
-def shard_of(key: GroupKey, within: range) -> int:
-    """The one of these shards that owns a group: stable over processes and restarts."""
-    return within[zlib.crc32(msgspec.json.encode(key)) % len(within)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from streaming.aggregates.bounded import Bounded
 GroupKey = tuple[Any, ...]
 
 
-class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
+class ResultBlock(msgspec.Struct, frozen=True, array_like=True, dict=True):
     """What the results topic carries. A later batch replaces an earlier block of the same key."""
 
     source: str
@@ -24,7 +25,7 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
     shard: int
     batch: int
     final: bool  # False: provisional, the watermark has not passed `end`
-    groups: list[GroupKey]
+    keys: msgspec.Raw  # of the groups, a list: there may be many, and not everybody needs them
     values: bytes  # float64; NaN where the window holds no value of the field
     counts: bytes  # int64, events in the window
     others: list[Any] | None = None  # answers that are no floats (texts, lists, exact numbers)
@@ -36,10 +37,19 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
     def key(self) -> bytes:
         return f"{self.query}|{self.end}|{self.shard}".encode()
 
+    @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return len(self.counts) // 8
+
+    @cached_property
+    def groups(self) -> list[GroupKey]:
+        return _groups_decoder.decode(self.keys)
+
     def row_starts(self) -> list[int]:
         """Where the window of each row starts."""
         if self.starts is None:
-            return [self.start] * len(self.groups)
+            return [self.start] * self.size
         return np.frombuffer(self.starts, np.int64).tolist()
 
     def rows(self) -> Iterator[tuple[GroupKey, float | None, int]]:
@@ -47,7 +57,7 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
         values = np.frombuffer(self.values).tolist() if self.others is None else self.others
         counts = np.frombuffer(self.counts, np.int64).tolist()
         for group, value, count in zip(self.groups, values, counts, strict=True):
-            yield tuple(group), None if value != value else value, count
+            yield group, None if value != value else value, count
 
 
 def answers(
@@ -86,6 +96,7 @@ def _as_json(answer: Any) -> Any:
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(ResultBlock)
+_groups_decoder = msgspec.msgpack.Decoder(list[GroupKey])
 
 
 def encode(block: ResultBlock) -> bytes:

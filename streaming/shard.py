@@ -75,10 +75,10 @@ class Shard:
                 self.group_lanes[lane].restore(start, data, self.meta.watermark.value)
                 continue
             slices = self.lanes.get(lane) or self.pasts[lane]
-            width = len(self._group_index(slices).keys)
+            width = len(self._group_index(slices))
             slices.open_slice(start, width).merge_bytes(data, width)
         for slices in self.lanes.values():
-            slices.close_until(self.meta.watermark.value, len(self._group_index(slices).keys))
+            slices.close_until(self.meta.watermark.value, len(self._group_index(slices)))
 
     def slice_bytes(self, lane: str, start: int) -> bytes:
         """What the state store keeps of a slice, or of a bucket of groups, that was touched in this batch."""
@@ -161,7 +161,7 @@ class Shard:
                 partials = shuffle.unpack(packed, slices.parts)
                 groups = self._group_index(slices)
                 numbers = groups.numbers(partials.keys)
-                starts = slices.merge(partials, numbers, len(groups.keys))
+                starts = slices.merge(partials, numbers, len(groups))
                 taken = counts.setdefault(partials.lane, Taken())
                 taken.partials += len(partials.start)
                 taken.events += int(partials.events.sum())
@@ -194,7 +194,7 @@ class Shard:
                 slices = self.pasts[packed.lane]
                 groups = self._group_index(slices)
                 partials = shuffle.unpack(packed, slices.parts)
-                starts = slices.merge(partials, groups.numbers(partials.keys), len(groups.keys))
+                starts = slices.merge(partials, groups.numbers(partials.keys), len(groups))
                 outcome.recalled.update((packed.lane, start) for start in starts)
         return self._use_pasts(recalled) if recalled.read == recalled.messages else []
 
@@ -311,7 +311,7 @@ class Shard:
                 chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, due in single.items():
             slices = self.lanes[lane]
-            width = len(self._group_index(slices).keys)
+            width = len(self._group_index(slices))
             began = time.perf_counter()
             slices.close_until(now, width)
             due.sort(key=lambda item: item[0])
@@ -345,7 +345,7 @@ class Shard:
         for lane, moved in ((lane, moved) for lane, moved in single.items() if moved):
             slices = self.lanes[lane]
             spans = [(end - member.range, end) for end, member in moved]
-            found = slices.provisionals(spans, len(self._group_index(slices).keys))
+            found = slices.provisionals(spans, len(self._group_index(slices)))
             for (end, member), columns in zip(moved, found, strict=True):
                 self._emit(member, end, self._needed(member, columns, slices), batch, False, outcome)
 
@@ -366,7 +366,7 @@ class Shard:
             advanced = state.advance(now, self.meta.whole_from)
             outcome.touched.update((lane.id, bucket) for bucket in advanced.touched)
             outcome.evicted.update((lane.id, bucket) for bucket in advanced.emptied)
-            outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by).keys, about)
+            outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by), about)
 
     def _needed(self, member: Member, columns: Columns, slices: LaneSlices) -> Columns:
         return columns.at(slices.places_of(member.aggregate))
@@ -407,7 +407,7 @@ class Shard:
         """A window over several lanes, which may keep other parts than the member needs."""
         pieces = member.pieces(end - member.range, end)
         slices = [self.lanes[lane] for lane, _, _ in pieces]
-        width = len(self._group_index(slices[0]).keys)
+        width = len(self._group_index(slices[0]))
         parts = AGGREGATES[member.aggregate].states
         names = [part.name for part in parts]
         columns = Columns.empty(parts, width)
@@ -425,7 +425,7 @@ class Shard:
             return
         if len(present) < columns.width:
             columns = columns.of_groups(present)
-        keys = self._group_index(self.lanes[member.segments[-1].lane]).keys
+        index = self._group_index(self.lanes[member.segments[-1].lane])
         values = columns.values if member.field else columns.events  # a count of nothing counts events
         numbers, others = answers(AGGREGATES[member.aggregate], values, columns.parts)
         outcome.blocks.append(
@@ -438,7 +438,7 @@ class Shard:
                 shard=self.number,
                 batch=batch,
                 final=final,
-                groups=[keys[number] for number in present.tolist()],
+                keys=index.raw(present),
                 values=numbers.tobytes(),
                 counts=columns.events.astype(np.int64).tobytes(),
                 others=others,

@@ -8,9 +8,8 @@ import numpy as np
 
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.base import Part
+from streaming.group_keys import GroupKeys
 from streaming.lane_partials import LanePartials
-from streaming.placement import shard_of
-from streaming.results import GroupKey
 
 
 class PartitionReport(msgspec.Struct, array_like=True):
@@ -26,7 +25,7 @@ class PartitionReport(msgspec.Struct, array_like=True):
 
 class PackedPartials(msgspec.Struct, array_like=True):
     lane: str
-    keys: list[GroupKey]
+    keys: bytes
     group: bytes
     start: bytes
     events: bytes
@@ -75,7 +74,7 @@ def decode(message: bytes) -> TaskReport:
 def pack(partials: LanePartials) -> PackedPartials:
     return PackedPartials(
         partials.lane,
-        partials.keys,
+        partials.keys.packed(),
         partials.group.tobytes(),
         partials.start.tobytes(),
         partials.events.tobytes(),
@@ -87,7 +86,7 @@ def pack(partials: LanePartials) -> PackedPartials:
 def unpack(packed: PackedPartials, parts: Sequence[Part]) -> LanePartials:
     return LanePartials(
         packed.lane,
-        [tuple(key) for key in packed.keys],
+        GroupKeys.unpacked(packed.keys),
         np.frombuffer(packed.group, np.int32),
         np.frombuffer(packed.start, np.int64),
         np.frombuffer(packed.events),
@@ -120,7 +119,7 @@ def split(partials: LanePartials, shards: int, within: range) -> list[LanePartia
     if len(within) == 1:
         parts[within[0]] = partials
         return parts
-    owner = np.array([shard_of(key, within) for key in partials.keys], np.int32)
+    owner = partials.keys.owners(within)
     present = np.zeros(len(owner), np.bool_)
     present[partials.group] = True
     for shard in within:

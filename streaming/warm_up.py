@@ -23,7 +23,7 @@ from streaming.kernels import KERNELS, traits_of
 from streaming.lanes import EARLIEST, Timeline
 from streaming.record_batches import Messages, RecordBatches
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
-from streaming.sources import SourceSpec
+from streaming.sources import FieldType, SourceSpec
 from streaming.task import TaskSetup
 from streaming.watermark import Watermark
 
@@ -38,31 +38,38 @@ KERNEL_USES = (
 
 GROUP_WINDOWS: tuple[GroupWindow, ...] = (CountWindow(4, 2), SessionWindow(1_000))
 SECONDS = 40  # of event time
+_FIELDS: tuple[tuple[str, FieldType], ...] = (("ts", "integer"), ("k", "text"), ("v", "number"))
 
 
 def warm_up(uses: Sequence[tuple[str, str]] = KERNEL_USES) -> None:
     """Send a few events through map task, shard and every kernel."""
-    source = SourceSpec("warm-up", "", "", "json", (("ts", "integer"), ("v", "number")), "ts")
+    source = SourceSpec("warm-up", "", "", "json", _FIELDS, "ts")
     trees = tuple(
         Tree(str(number), (_query(f"q{number}", aggregate),), kernel, edge_rate=1, omega=1, cost=1)
         for number, (aggregate, kernel) in enumerate(uses)
     )
     group_trees = tuple(
-        GroupTree(str(number), (GroupQuery(f"q{number}", "", "mean", "v", window),), cost=1)
+        GroupTree(str(number), (GroupQuery(f"q{number}", "", "mean", "v", window, ("k",)),), cost=1)
         for number, window in enumerate(GROUP_WINDOWS, len(trees))
     )
     plan = Plan(source.id, 1, "no_share", trees, group_trees=group_trees)
     timeline = Timeline().adopt(plan, EARLIEST)
-    shard = Shard(0, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))
-    setup = TaskSetup(source, timeline, "", "", shards=1)
-    events = [(task.EVENT, msgspec.json.encode({"ts": at * 1_000, "v": at})) for at in range(SECONDS)]
+    shards = [
+        Shard(number, source, ShardMeta(-1, timeline, Watermark(source.allowed_lateness, [])))
+        for number in range(2)
+    ]
+    setup = TaskSetup(source, timeline, "", "", len(shards))
+    events = [
+        (task.EVENT, msgspec.json.encode({"ts": at * 1_000, "k": "a", "v": at})) for at in range(SECONDS)
+    ]
     for batch, rows in enumerate((events, [(task.PLAN, END_OF_DATA)])):
         reports = task.work(setup, timeline, {}, [_messages(rows)])
-        shard.apply([shuffle.decode(report) for report in reports], batch)
+        for shard, report in zip(shards, reports, strict=True):
+            shard.apply([shuffle.decode(report)], batch)
 
 
 def _query(name: str, aggregate: str) -> Query:
-    return Query(name, name, aggregate, "v", Window(5_000, 1_000))
+    return Query(name, name, aggregate, "v", Window(5_000, 1_000), ("k",))
 
 
 def _messages(rows: list[tuple[int, bytes]]) -> pa.RecordBatch:

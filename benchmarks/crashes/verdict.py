@@ -130,7 +130,7 @@ def _check_answers(
 ) -> None:
     blocks = _final_blocks(installation, verdict)
     told = _answers(blocks)
-    verdict.answers = sum(len(block.groups) for block in blocks)
+    verdict.answers = sum(block.size for block in blocks)
     check_group_windows(blocks, log, lasting, verdict)
     path = installation.var_dir.parent / "accepted.jsonl"
     path.write_text("".join(json.dumps(event) + "\n" for event in log.accepted))

@@ -54,7 +54,7 @@ def _chunks(blocks: Sequence[ResultBlock]) -> Iterator[list[ResultBlock]]:
     rows = 0
     for block in blocks:
         chunk.append(block)
-        rows += len(block.groups)
+        rows += block.size
         if rows >= ROWS_AT_ONCE:
             yield chunk
             chunk, rows = [], 0
@@ -86,7 +86,7 @@ class _Rows:
 
     def lines(self, blocks: Sequence[ResultBlock]) -> pa.Array:
         orders = self._orders(blocks)
-        sizes = [len(block.groups) for block in blocks]
+        sizes = [block.size for block in blocks]
         firsts = np.cumsum([0, *sizes[:-1]])
         places = pa.array(np.concatenate([o.places + first for o, first in zip(orders, firsts, strict=True)]))
         numbers = pa.array(np.concatenate([order.numbers for order in orders]))
@@ -116,10 +116,10 @@ class _Rows:
 
 def _of_other_groups(blocks: Sequence[ResultBlock]) -> Iterator[ResultBlock]:
     """The blocks whose groups are not those of the block before: mostly they are, in the same order."""
-    groups: list[GroupKey] | None = None
+    keys: msgspec.Raw | None = None
     for block in blocks:
-        if block.groups != groups:
-            groups = block.groups
+        if block.keys is not keys and block.keys != keys:
+            keys = block.keys
             yield block
 
 

@@ -125,7 +125,7 @@ def test_rows_are_read_from_json_and_from_final_blocks_alone() -> None:
     text = msgspec.json.encode({"range": 60, "device": "d1", "end": 120, "max": 1.5})
     assert list(rows.peer_rows([Message(text, 7)])) == [Told((60, "d1", 120), 1.5, 7)]
     block = results.ResultBlock(
-        "s", "q", 1, 60_000, 120_000, 0, 3, True, [("d1",), ("d2",)],
+        "s", "q", 1, 60_000, 120_000, 0, 3, True, msgspec.Raw(msgspec.msgpack.encode([("d1",), ("d2",)])),
         np.array([1.5, math.nan]).tobytes(), np.array([2, 1]).tobytes(),
     )  # fmt: skip
     provisional = msgspec.structs.replace(block, final=False)

@@ -51,7 +51,7 @@ def events(count: int, seed: int) -> tuple[pa.Table, Order]:
 
 def told(made: list[partials.LanePartials]) -> dict[tuple[object, ...], tuple[object, ...]]:
     return {
-        (each.lane, each.start[at], each.keys[each.group[at]]): (
+        (each.lane, each.start[at], each.keys.tuples()[each.group[at]]): (
             each.events[at],
             each.values[at],
             *(tuple(part[:, at]) for part in each.parts),

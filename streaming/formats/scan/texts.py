@@ -60,14 +60,16 @@ def utf8(data, position, end):
 
 
 @jitable
-def _hash(data, start, length):
+def text_hash(data, start, length):
+    """The same in every process and at all times: it decides where groups are kept."""
     mixed = np.uint64(length) * _MIX
     while length > 0:
         mixed = (mixed ^ first_bytes(word_at(data, start), length)) * _MIX
         mixed ^= mixed >> np.uint64(32)
         start += 8
         length -= 8
-    return mixed
+    mixed *= _MIX  # so that the last bytes, too, count in all bits
+    return mixed ^ (mixed >> np.uint64(32))
 
 
 @compiled
@@ -85,7 +87,7 @@ def number_texts(data, starts, lengths, slots, codes, store, bounds, count):
             codes[row] = -1
             continue
         start = starts[row]
-        slot = _hash(data, start, length) & mask
+        slot = text_hash(data, start, length) & mask
         while True:
             code = np.int64(slots[slot])
             if code < 0:

@@ -17,7 +17,8 @@ class SliceRing:
         self.first = first  # the oldest slice that is kept
         self.intact = first  # rows of evicted slices stay until others take their place
         self.next = first
-        self.rows = identity_rows(algebra, depth, _roomy(groups))
+        self._nothing = identity_rows(algebra, 1, 1)
+        self.rows = self._room(depth, _roomy(groups))
 
     @property
     def depth(self) -> int:
@@ -38,7 +39,7 @@ class SliceRing:
         numbers = np.arange(self.next, self.next + count) % self.depth
         self.rows[:, numbers, :groups] = partials
         if groups < self.rows.shape[2]:
-            self.rows[:, numbers, groups:] = self._empty(count, self.rows.shape[2] - groups)
+            self.rows[:, numbers, groups:] = self._nothing
         self.next += count
         self.intact = max(self.intact, self.next - self.depth)
 
@@ -56,29 +57,41 @@ class SliceRing:
     def widen(self, groups: int) -> None:
         """Make room for more groups, which hold nothing in the slices so far."""
         self.groups = max(self.groups, groups)
-        missing = self.groups - self.rows.shape[2]
-        if missing > 0:
-            more = self._empty(self.depth, _roomy(self.groups) - self.rows.shape[2])
-            self.rows = np.concatenate([self.rows, more], axis=2)
+        known = self.rows.shape[2]
+        if self.groups > known:
+            wider = self._room(self.depth, _roomy(self.groups))
+            for span in self._written():
+                wider[:, span, :known] = self.rows[:, span]
+                wider[:, span, known:] = self._nothing
+            self.rows = wider
 
     def keep(self, groups: np.ndarray) -> None:
         """Keep these groups only, in this order."""
         self.groups = len(groups)
-        kept = self._empty(self.depth, _roomy(self.groups))
-        kept[:, :, : self.groups] = self.rows[:, :, groups]
+        kept = self._room(self.depth, _roomy(self.groups))
+        for span in self._written():
+            kept[:, span, : self.groups] = self.rows[:, span, groups]
+            kept[:, span, self.groups :] = self._nothing
         self.rows = kept
 
     def deepen(self, slices: int) -> None:
         """Make room for so many slices."""
         if slices <= self.depth:
             return
-        deeper = self._empty(max(slices, 2 * self.depth), self.rows.shape[2])
+        deeper = self._room(max(slices, 2 * self.depth), self.rows.shape[2])
         numbers = np.arange(self.intact, self.next)
         deeper[:, numbers % deeper.shape[1]] = self.rows[:, numbers % self.depth]
         self.rows = deeper
 
-    def _empty(self, slices: int, groups: int) -> np.ndarray:
-        return identity_rows(self.algebra, slices, groups)
+    def _written(self) -> list[slice]:
+        """Where the rows are that hold something: up to where the ring ends, and from where it begins."""
+        low = self.intact % self.depth
+        high = low + self.next - self.intact
+        return [slice(low, min(high, self.depth)), slice(0, max(high - self.depth, 0))]
+
+    def _room(self, slices: int, groups: int) -> np.ndarray:
+        """Rows that are not written yet: of many groups they would take most of the time and memory."""
+        return np.empty((len(self._nothing), slices, groups), self._nothing.dtype)
 
 
 class RingColumn:

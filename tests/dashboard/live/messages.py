@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from streaming.results import GroupKey, ResultBlock
@@ -25,7 +26,7 @@ def block(
         shard=shard,
         batch=batch,
         final=final,
-        groups=list(values),
+        keys=msgspec.Raw(msgspec.msgpack.encode(list(values))),
         values=np.array(list(values.values()), np.float64).tobytes(),
         counts=np.full(len(values), 7, np.int64).tobytes(),
     )
