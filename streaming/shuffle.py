@@ -11,6 +11,8 @@ from streaming.aggregates.base import Part
 from streaming.group_keys import GroupKeys
 from streaming.lane_partials import LanePartials
 
+Runs = tuple[bytes, bytes]  # numbers, and how often each is repeated; nothing where all are there
+
 
 class PartitionReport(msgspec.Struct, array_like=True):
     """What a task read of one Kafka partition in this batch."""
@@ -27,9 +29,9 @@ class PackedPartials(msgspec.Struct, array_like=True):
     lane: str
     keys: bytes
     group: bytes
-    start: bytes
-    events: bytes
-    values: bytes
+    start: Runs
+    events: Runs
+    values: Runs
     parts: list[bytes]  # gathered states: columns of numbers one after the other, or a pickled list
 
 
@@ -76,9 +78,9 @@ def pack(partials: LanePartials) -> PackedPartials:
         partials.lane,
         partials.keys.packed(),
         partials.group.tobytes(),
-        partials.start.tobytes(),
-        partials.events.tobytes(),
-        partials.values.tobytes(),
+        pack_runs(partials.start),
+        pack_runs(partials.events),
+        pack_runs(partials.values),
         [pack_states(states) for states in partials.parts],
     )
 
@@ -88,11 +90,25 @@ def unpack(packed: PackedPartials, parts: Sequence[Part]) -> LanePartials:
         packed.lane,
         GroupKeys.unpacked(packed.keys),
         np.frombuffer(packed.group, np.int32),
-        np.frombuffer(packed.start, np.int64),
-        np.frombuffer(packed.events),
-        np.frombuffer(packed.values),
+        unpack_runs(packed.start, np.int64),
+        unpack_runs(packed.events, np.float64),
+        unpack_runs(packed.values, np.float64),
         tuple(unpack_states(states, part) for states, part in zip(packed.parts, parts, strict=True)),
     )
+
+
+def pack_runs(numbers: np.ndarray) -> Runs:
+    """Starts come slice by slice, and where groups are many most have one event: equal ones in long runs."""
+    changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
+    if 2 * len(changes) >= len(numbers):
+        return numbers.tobytes(), b""
+    heads = np.concatenate([[0], changes])
+    return numbers[heads].tobytes(), np.diff(heads, append=len(numbers)).astype(np.int32).tobytes()
+
+
+def unpack_runs(packed: Runs, dtype: type) -> np.ndarray:
+    numbers: np.ndarray = np.frombuffer(packed[0], dtype)
+    return np.repeat(numbers, np.frombuffer(packed[1], np.int32)) if packed[1] else numbers
 
 
 def pack_states(states: np.ndarray) -> bytes:
