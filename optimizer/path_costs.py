@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Counts = Mapping[str, float]  # steps by name; one that is not named is not taken
 
-MAP_STEPS = ("read", "keyed", "joined", "filtered", "folded", "fed", "packed")
-SHARD_STEPS = ("begun", "gathered", "closed", "answered", "told")
+MAP_STEPS = ("read", "keyed", "joined", "filtered", "folded", "fed", "made", "packed")
+SHARD_STEPS = ("begun", "visited", "gathered", "closed", "answered", "told")
 SWEEPS = 2_000  # of a fit of a few numbers: some milliseconds
 
 
@@ -31,9 +31,11 @@ class PathCosts:
     filtered: float = 0.0  # an event, put to one filter
     folded: float = 0.0  # an event into one partial
     fed: float = 0.0  # a partial into one of another tree
+    made: float = 0.0  # a tree's partials of one batch, however many
     packed: float = 0.0  # a partial, on its way to its shard
     # Shards
     begun: float = 0.0  # a batch
+    visited: float = 0.0  # a tree in one shard, in one batch
     gathered: float = 0.0  # a partial into its slice
     closed: float = 0.0  # a slice of one tree in one shard, however many groups it has
     answered: float = 0.0  # a window of one query in one shard, final or not, likewise
@@ -48,7 +50,13 @@ class PathCosts:
 
     def of(self, counts: Counts) -> float:
         """Seconds of so many steps."""
-        return sum(getattr(self, step) * count for step, count in counts.items())
+        return self.in_map_tasks(counts) + self.in_shards(counts)
+
+    def in_map_tasks(self, counts: Counts) -> float:
+        return sum(getattr(self, step) * counts.get(step, 0.0) for step in MAP_STEPS)
+
+    def in_shards(self, counts: Counts) -> float:
+        return sum(getattr(self, step) * counts.get(step, 0.0) for step in SHARD_STEPS)
 
     def scaled(self, map_factor: float, shard_factor: float) -> "PathCosts":
         """As on a machine whose map tasks and shards take so many times as long."""

@@ -4,7 +4,7 @@ Steps are counted per second of event time. A batch cuts slices that it does not
 one piece more for every batch; and it tells of windows that are not final yet, one or more for each query.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 
 from optimizer.aggregates import AGGREGATES, WIDTH
@@ -14,6 +14,14 @@ from optimizer.path_costs import Counts
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
 from optimizer.weaving import FamilyKey
+
+
+def plan_work(plan: Plan, statistics: Statistics) -> Counts:
+    """All that a plan takes, kernels aside."""
+    work = Counter(shared_work(plan, statistics))
+    for tree in plan.trees:
+        work.update(tree_work(tree, plan, statistics))
+    return dict(work)
 
 
 def shared_work(plan: Plan, statistics: Statistics) -> Counts:
@@ -45,8 +53,14 @@ def tree_work(tree: Tree, plan: Plan, statistics: Statistics) -> Counts:
         feeding = plan.tree(tree.fed_by)
         work["fed"] = _rows([feeding], feeding.key, statistics)
     if tree.queries or any(other.through and other.fed_by == tree.id for other in plan.trees):
-        rows = _rows([tree], tree.key, statistics)
-        work |= {"packed": rows, "gathered": rows, "closed": _pieces([tree], statistics) * shards}
+        rows, batches = _rows([tree], tree.key, statistics), 1 / statistics.batch_seconds
+        work |= {
+            "made": batches,
+            "packed": rows,
+            "visited": batches * shards,
+            "gathered": rows,
+            "closed": _pieces([tree], statistics) * shards,
+        }
     return work
 
 

@@ -19,6 +19,7 @@ from optimizer.path_work import answer_work, shared_work, tree_work
 from optimizer.plan import Plan, Tree
 
 MOST_EVENTS = 1e12  # a second: what no machine reads
+CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -119,13 +120,28 @@ def _seconds_per_edge(tree: Tree, statistics: Statistics) -> float:
 
 
 def _rate_of_full_load(plan: Plan, statistics: Statistics) -> float:
-    """Halved until it is found: partials grow with the rate only until every slice has every group."""
-    low, high = 0.0, 1.0
-    while high < MOST_EVENTS and load(plan, replace(statistics, rate=high)) < 1:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if load(plan, replace(statistics, rate=middle)) < 1 else (low, middle)
-        if high < 1e-9:
-            return 0.0
+    """Between two rates that it lies between, where load would be full if it grew evenly, then halfway.
+
+    Load grows evenly but for where every slice comes to have every group, and trees to have common partials.
+    """
+
+    def to_spare(rate: float) -> float:
+        return 1 - load(plan, replace(statistics, rate=rate))
+
+    low, high = 0.0, max(1.0, statistics.rate)
+    at_low, at_high = to_spare(low), to_spare(high)
+    if at_low <= 0:
+        return 0.0
+    while at_high > 0 and high < MOST_EVENTS:
+        low, at_low, high = high, at_high, 4 * high
+        at_high = to_spare(high)
+    while high - low > CLOSE * high:
+        for rate in (low + (high - low) * at_low / (at_low - at_high), (low + high) / 2):
+            spare = to_spare(rate)
+            if abs(spare) < CLOSE:
+                return rate
+            if low < rate < high:
+                low, at_low, high, at_high = (
+                    (rate, spare, high, at_high) if spare > 0 else (low, at_low, rate, spare)
+                )
     return low

@@ -2,9 +2,12 @@
 
 Rates are those of one core on a backlog, in one process (`benchmarks/engine/in_process.py`). The model is
 fitted to the meters of other workloads in the same run, and knows of a plan only what the optimizer knows.
+A full run writes streaming/path_costs.json, which the dashboard's estimates start from.
+
 Of a workload's batches, all alike, the quickest counts: what else the machine does only adds to the others.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
@@ -21,14 +24,15 @@ from optimizer import Statistics, optimize
 from optimizer.cost import Calibration
 from optimizer.kernels import KERNELS
 from optimizer.path_costs import Metered, PathCosts, fitted
-from optimizer.path_work import shared_work, tree_work
+from optimizer.path_work import plan_work
 from optimizer.plan import Plan
 from optimizer.queries import Query, QuerySpec, WindowSpec
 from optimizer.throughput import catching_up_rate, kernel_seconds
 from streaming.kernel_costs import measured_costs
+from streaming.path_costs import MEASURED
 
 MEASURED_BATCHES = 8
-FIRST_UNSEEN = 1_000  # workloads with smaller numbers are fitted to
+FIRST_UNSEEN = 2_000  # workloads with smaller numbers are fitted to
 UNSEEN = 20
 TARGET = 0.10
 PUBLISHED = {"weave_share": 0.31, "triweave": 0.14}
@@ -83,6 +87,8 @@ def run(quick: bool, progress: Progress) -> Section:
     kernels = _kernel_cases()
     took = _run_all([*calibrating, *unseen, *kernels], backlogs, setting.rounds, progress)
     path = fitted([_metered(case, took[case.name]) for case in calibrating])
+    if not quick:
+        _write(path)
     mixed = [_compared(case, took[case.name], path) for case in unseen]
     by_kernel = [_compared(case, took[case.name], path) for case in kernels]
     return _section(mixed, by_kernel, path, setting)
@@ -143,10 +149,7 @@ def _metered(case: Case, took: Sequence[Sequence[Took]]) -> Metered:
     batches = [batch for of_round in took for batch in of_round]
     statistics, plan = case.statistics, case.plan
     per_batch = statistics.batch_seconds
-    counts: dict[str, float] = {}
-    for work in (shared_work(plan, statistics), *(tree_work(tree, plan, statistics) for tree in plan.trees)):
-        for step, count in work.items():
-            counts[step] = counts.get(step, 0.0) + count * per_batch
+    counts = {step: count * per_batch for step, count in plan_work(plan, statistics).items()}
     in_kernels = per_batch * sum(kernel_seconds(tree, statistics) for tree in plan.trees)
     return Metered(
         counts,
@@ -160,6 +163,12 @@ def _compared(case: Case, took: Sequence[Sequence[Took]], path: PathCosts) -> Co
     estimated = catching_up_rate(case.plan, replace(case.statistics, calibration=calibrated))
     rates = [max(batch.events / batch.seconds for batch in of_round) for of_round in took]
     return Compared(case, estimated / calibrated.cores, rates)
+
+
+def _write(path: PathCosts) -> None:
+    # Three digits are more than two runs have in common.
+    rounded = {step: float(f"{seconds:.3g}") for step, seconds in path.to_json().items()}
+    MEASURED.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
 
 
 def _section(

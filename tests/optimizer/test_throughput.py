@@ -87,6 +87,8 @@ def test_the_steps_of_a_plan_written_out() -> None:
     both_shards = pytest.approx(2.0)
     work = tree_work(tree, plan, statistics)
     assert work["packed"] == work["gathered"] == pytest.approx(rows)
+    assert work["made"] == 1 / 2
+    assert work["visited"] / (1 / 2) == both_shards
     assert work["closed"] / (1 / 10 + 1 / 2) == both_shards
     assert work["answered"] / answers == both_shards
     assert work["told"] == pytest.approx(answers * 50)
