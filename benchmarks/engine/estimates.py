@@ -16,7 +16,7 @@ from benchmarks.engine import mixed_workloads
 from benchmarks.engine.bench import Progress
 from benchmarks.engine.in_process import SHARDS, Backlog, Took
 from benchmarks.engine.in_process import run as run_in_process
-from benchmarks.engine.mixed_workloads import PER_BATCH, counted, drawn
+from benchmarks.engine.mixed_workloads import backlog, counted, drawn
 from benchmarks.figures import Figure
 from benchmarks.kernels.section import Section
 from benchmarks.report import Cell, Chart, Table
@@ -96,10 +96,7 @@ def run(quick: bool, progress: Progress) -> Section:
 
 def _backlogs(progress: Progress) -> dict[int, Backlog]:
     progress(f"writing streams of {', '.join(f'{devices:,}' for devices in mixed_workloads.DEVICES)} devices")
-    return {
-        devices: Backlog.of(mixed_workloads.stream(devices, MEASURED_BATCHES), PER_BATCH)
-        for devices in mixed_workloads.DEVICES
-    }
+    return {devices: backlog(devices, MEASURED_BATCHES) for devices in mixed_workloads.DEVICES}
 
 
 def _mixed(number: int) -> Case:

@@ -42,12 +42,11 @@ class Backlog:
     """The messages of a stream, in batches: first its lead-in, then as many events in each."""
 
     batches: list[list[pa.RecordBatch]]
-    per_batch: int
 
     @classmethod
-    def of(cls, stream: Stream, per_batch: int) -> "Backlog":
-        bounds = [0, *range(stream.phases[0].events, stream.events + 1, per_batch)]
-        return cls([list(_messages(stream, low, high)) for low, high in pairwise(bounds)], per_batch)
+    def of(cls, stream: Stream, lead_in: int, per_batch: int) -> "Backlog":
+        bounds = [0, *range(lead_in, stream.events + 1, per_batch)]
+        return cls([list(_messages(stream, low, high)) for low, high in pairwise(bounds)])
 
 
 def _messages(stream: Stream, low: int, high: int) -> Iterator[pa.RecordBatch]:
@@ -74,6 +73,7 @@ class Took:
     map_seconds: float
     shard_seconds: float
     events: int
+    partials: int
 
 
 def run(plan: Plan, backlog: Backlog) -> list[Took]:
@@ -115,6 +115,7 @@ class _Job:
             meters[0]["map_seconds"],
             sum(meter["shard_seconds"] for meter in meters),
             meters[0]["events"],
+            sum(meter["partials"] for meter in meters),
         )
 
     @property

@@ -8,13 +8,15 @@ from random import Random
 import pyarrow.compute as pc
 
 from benchmarks.engine.events import Phase, Stream
+from benchmarks.engine.in_process import Backlog
 from optimizer import Statistics, optimize
 from optimizer.plan import Plan
 from optimizer.queries import Query, QuerySpec, WindowSpec
 
-RATE = 20_000  # events per second of event time
+RATE = 10_000  # events per second of event time
 LEAD_IN_SECONDS = 120  # as long as the longest range
-PER_BATCH = 100_000
+BATCH_SECONDS = 10  # a multiple of all slides: the same windows end in every batch
+PER_BATCH = BATCH_SECONDS * RATE
 DEVICES = (200, 1_000, 5_000)
 RANGES = ("10s", "20s", "30s", "1m", "90s", "2m")
 SLIDES = ("500ms", "1s", "2s", "5s", "10s")
@@ -66,10 +68,16 @@ def drawn(seed: int) -> Mixed:
     return Mixed(devices, queries, draw.choice(STRATEGIES), statistics)
 
 
+def backlog(devices: int, batches: int) -> Backlog:
+    """Batches that end between edges, as those of a live stream do."""
+    source = stream(devices, batches)
+    return Backlog.of(source, source.phases[0].events + RATE // 4, PER_BATCH)
+
+
 def stream(devices: int, batches: int) -> Stream:
-    """A lead-in in which every device speaks in every slice, then so many batches."""
+    """A thin lead-in in which every device speaks, then so many batches and a little more."""
     lead_in = Phase(LEAD_IN_SECONDS, max(1_000, devices // 2))
-    return Stream([lead_in, Phase(batches * PER_BATCH // RATE, RATE)], devices)
+    return Stream([lead_in, Phase(batches * BATCH_SECONDS + 1, RATE)], devices)
 
 
 @cache
@@ -81,4 +89,4 @@ def counted(devices: int) -> Statistics:
         where: len(table.filter(condition(pc.field("temp")))) / len(table)
         for where, condition in FILTERS.items()
     }
-    return Statistics(RATE, groups, passing, batch_seconds=PER_BATCH / RATE)
+    return Statistics(RATE, groups, passing, batch_seconds=BATCH_SECONDS)
