@@ -2,7 +2,7 @@
 
 They come from measured times (`Calibration`), whichever model the plan was made with. Loads of queries add
 up to their plan's: each has its own answers to itself; the rest of its tree, and of the trees that one is
-made of, is split evenly among the queries served, and reading the events among all queries.
+made of, is split evenly among the queries served, and what all trees share among all queries.
 """
 
 from dataclasses import dataclass, replace
