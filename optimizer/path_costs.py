@@ -32,8 +32,8 @@ class PathCosts:
     folded: float = 0.0  # an event into one partial
     fed: float = 0.0  # a partial into one of another tree
     made: float = 0.0  # a tree's partials of one batch, however many
-    packed: float = 0.0  # a partial, on its way to its shard
-    # Shards
+    packed: float = 0.0  # a partial's column, on its way to its shard
+    # Shards; but for the first, each for every column that a tree's partials have
     begun: float = 0.0  # a batch
     visited: float = 0.0  # a tree in one shard, in one batch
     gathered: float = 0.0  # a partial into its slice

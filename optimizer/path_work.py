@@ -4,8 +4,8 @@ Steps are counted per second of event time. A batch cuts slices that it does not
 one piece more for every batch; and it tells of windows that are not final yet, one or more for each query.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 
 from optimizer.aggregates import AGGREGATES, WIDTH
 from optimizer.cost import Statistics, edges_of
@@ -18,9 +18,15 @@ from optimizer.weaving import FamilyKey
 
 def plan_work(plan: Plan, statistics: Statistics) -> Counts:
     """All that a plan takes, kernels aside."""
-    work = Counter(shared_work(plan, statistics))
-    for tree in plan.trees:
-        work.update(tree_work(tree, plan, statistics))
+    of_trees = (tree_work(tree, plan, statistics) for tree in plan.trees)
+    return _together([shared_work(plan, statistics), *of_trees])
+
+
+def _together(parts: Iterable[Counts]) -> dict[str, float]:
+    work: defaultdict[str, float] = defaultdict(float)
+    for part in parts:
+        for step, count in part.items():
+            work[step] += count
     return dict(work)
 
 
@@ -43,30 +49,27 @@ def shared_work(plan: Plan, statistics: Statistics) -> Counts:
 
 
 def tree_work(tree: Tree, plan: Plan, statistics: Statistics) -> Counts:
-    """What a tree takes by itself, its kernel aside."""
-    shards = _shards(tree.key, statistics)
-    answers = sum(_answers(query, statistics) for query in tree.queries)
-    work = {"answered": answers * shards, "told": answers * statistics.groups_of(tree.key.group_by)}
+    """What a tree takes by itself, its kernel aside; most of it for each column of its partials."""
+    work = _together(answer_work(query, tree, statistics) for query in tree.queries)
     if tree.through is not None:
         return work
     if tree.fed_by is not None:
         feeding = plan.tree(tree.fed_by)
         work["fed"] = _rows([feeding], feeding.key, statistics)
     if tree.queries or any(other.through and other.fed_by == tree.id for other in plan.trees):
-        rows, batches = _rows([tree], tree.key, statistics), 1 / statistics.batch_seconds
-        work |= {
-            "made": batches,
-            "packed": rows,
-            "visited": batches * shards,
-            "gathered": rows,
-            "closed": _pieces([tree], statistics) * shards,
-        }
+        batches = 1 / statistics.batch_seconds
+        numbers = _columns(tree) * _rows([tree], tree.key, statistics)
+        per_shard = _columns(tree) * _shards(tree.key, statistics)
+        work["made"] = batches
+        work["packed"] = work["gathered"] = numbers
+        work["visited"] = per_shard * batches
+        work["closed"] = per_shard * _pieces([tree], statistics)
     return work
 
 
 def answer_work(query: Query, tree: Tree, statistics: Statistics) -> Counts:
     """The part of its tree's work that is one query's alone."""
-    answers = _answers(query, statistics)
+    answers = _columns(tree) * _answers(query, statistics)
     return {
         "answered": answers * _shards(tree.key, statistics),
         "told": answers * statistics.groups_of(tree.key.group_by),
@@ -100,6 +103,11 @@ def _values(tree: Tree) -> int:
     """How many values each of its partials has besides a count of its events."""
     queries_need = any(AGGREGATES[query.aggregate].needs_value for query in tree.queries)
     return WIDTH.get(tree.key.family, 1) if queries_need or not tree.queries else 0
+
+
+def _columns(tree: Tree) -> int:
+    """How many columns its partials have: events, those with a value, and what is kept of the values."""
+    return 2 + _values(tree)
 
 
 def _pieces(trees: Sequence[Tree], statistics: Statistics) -> float:

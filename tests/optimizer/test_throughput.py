@@ -82,28 +82,36 @@ def test_the_steps_of_a_plan_written_out() -> None:
         "fed": 2 * (1 / 5 + 1 / 2) * 50,  # both of the partials of slices that end every five seconds
         "begun": 1 / 2,
     }
-    tree = plan.tree_of(hot.id)
-    rows, answers = (1 / 10 + 1 / 2) * 50, 1 / 10 + 1 / 2
-    both_shards = pytest.approx(2.0)
-    work = tree_work(tree, plan, statistics)
-    assert work["packed"] == work["gathered"] == pytest.approx(rows)
-    assert work["made"] == 1 / 2
-    assert work["visited"] / (1 / 2) == both_shards
-    assert work["closed"] / (1 / 10 + 1 / 2) == both_shards
-    assert work["answered"] / answers == both_shards
-    assert work["told"] == pytest.approx(answers * 50)
+    # Events, those with a value, and what is kept of the values: nothing, a greatest, or that and a least.
+    for asked, columns, groups, slide, share in (
+        (hot, 3, 50, 10, 1),
+        (wet, 4, 50, 5, 1),
+        (here, 2, 50, 20, 0.5),
+    ):
+        pieces = 1 / slide + 1 / 2
+        work = tree_work(plan.tree_of(asked.id), plan, statistics)
+        assert pieces * groups < 1000 * share
+        assert work == {
+            "made": 1 / 2,
+            "packed": pytest.approx(columns * pieces * groups),
+            "visited": pytest.approx(columns * 2 / 2),  # two shards, every two seconds
+            "gathered": pytest.approx(columns * pieces * groups),
+            "closed": pytest.approx(columns * 2 * pieces),
+            "answered": pytest.approx(columns * 2 * pieces),  # one window, as often as its slices
+            "told": pytest.approx(columns * pieces * groups),
+        }
 
 
 def test_partials_are_no_more_than_events() -> None:
     alone = query("alone", 60, 1, "max", ("device",))
     statistics = replace(known(), rate=20.0)
     plan = optimize([alone], statistics, source="s")
-    assert tree_work(plan.trees[0], plan, statistics)["packed"] == 20.0
+    assert tree_work(plan.trees[0], plan, statistics)["packed"] == 3 * 20.0
 
 
 def test_a_single_group_is_in_one_shard() -> None:
     plan = optimize([query("all", 60, 1, "max")], known(), source="s")
-    assert tree_work(plan.trees[0], plan, known())["closed"] == pytest.approx(1 + 1 / 2)
+    assert tree_work(plan.trees[0], plan, known())["closed"] == pytest.approx(3 * (1 + 1 / 2))
 
 
 def test_trees_that_are_fed_take_partials_in_place_of_events() -> None:
@@ -142,13 +150,11 @@ def test_queries_over_other_groups_never_make_a_plan_faster(
         fewer_plan = optimize(queries, statistics, source="s", strategy=strategy)
         plan = optimize(more, statistics, source="s", strategy=strategy)
         assert load(plan, statistics) > load(fewer_plan, statistics)
-        rates = estimated_throughput(plan, statistics), estimated_throughput(fewer_plan, statistics)
-        assert rates[0] <= rates[1] * (1 + 1e-6)
         assert catching_up_rate(plan, statistics) < catching_up_rate(fewer_plan, statistics)
 
 
 @given(query_sets(), measured)
-def test_loads_add_up_and_are_one_at_the_highest_rate(queries: list[Query], statistics: Statistics) -> None:
+def test_loads_add_up_and_are_full_at_the_highest_rate(queries: list[Query], statistics: Statistics) -> None:
     plan = optimize(queries, statistics, source="s")
     of_trees = sum(estimate.load for estimate in tree_estimates(plan, statistics).values())
     shared = busy(plan, statistics).shared / statistics.calibration.cores
@@ -156,11 +162,11 @@ def test_loads_add_up_and_are_one_at_the_highest_rate(queries: list[Query], stat
     if queries:
         of_queries = sum(estimate.load for estimate in query_estimates(plan, statistics).values())
         assert of_queries == pytest.approx(load(plan, statistics))
+    # Not quite one where common partials come to be worth it at just that rate, and load makes a step.
     highest = estimated_throughput(plan, statistics)
+    assert load(plan, replace(statistics, rate=highest * (1 + 1e-7))) >= 1 - 1e-6
     if highest:
-        assert load(plan, replace(statistics, rate=highest)) == pytest.approx(1)
-    else:
-        assert load(plan, replace(statistics, rate=0.0)) >= 1 - 1e-6
+        assert load(plan, replace(statistics, rate=highest * (1 - 1e-7))) <= 1 + 1e-6
 
 
 @given(measured)
