@@ -143,15 +143,15 @@ def _run_all(
 
 def _metered(case: Case, took: Sequence[Sequence[Took]]) -> Metered:
     """A batch of the case as its meters tell it."""
-    batches = [batch for of_round in took for batch in of_round]
+    quickest = min((batch for of_round in took for batch in of_round), key=lambda batch: batch.seconds)
     statistics, plan = case.statistics, case.plan
     per_batch = statistics.batch_seconds
     counts = {step: count * per_batch for step, count in plan_work(plan, statistics).items()}
     in_kernels = per_batch * sum(kernel_seconds(tree, statistics) for tree in plan.trees)
     return Metered(
         counts,
-        min(batch.map_seconds for batch in batches),
-        max(0.0, min(batch.shard_seconds for batch in batches) - in_kernels),
+        quickest.map_seconds,
+        max(0.0, quickest.shard_seconds - in_kernels),
     )
 
 
