@@ -20,20 +20,12 @@ import numpy as np
 from optimizer.aggregates import WIDTH, least_invertible
 from optimizer.durations import UNITS_MS
 from optimizer.edges import edge_rate
-from optimizer.group_trees import GroupTree
 from optimizer.group_windows import CountWindow, GroupWindow
 from optimizer.kernel_costs import KernelCosts
-from optimizer.kernels import (
-    BY_NAME,
-    RUNNABLE,
-    Kernel,
-    allowed_kernels,
-    cheapest_kernel,
-    longest_window,
-)
+from optimizer.kernels import RUNNABLE, Kernel, allowed_kernels, cheapest_kernel, longest_window
 from optimizer.measured_kernels import MeasuredKernels
 from optimizer.omegas import LEAST_KEPT
-from optimizer.plan import Plan, Tree
+from optimizer.path_costs import PathCosts
 from optimizer.queries import Query
 from optimizer.weaving import FamilyKey, joint_key
 from optimizer.windows import Window
@@ -67,6 +59,7 @@ class Calibration:
     seconds_per_result: float = 0.0  # write one answer; until measured apart it is within the step
     cores: int = 2
     kernels: KernelCosts | None = None  # measured one by one; None: Ω steps each
+    path: PathCosts | None = None  # what loads and rates are estimated by; None: the seconds above
 
     def __post_init__(self) -> None:
         for name, value in self._numbers.items():
@@ -83,15 +76,24 @@ class Calibration:
 
     @property
     def _numbers(self) -> dict[str, float]:
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "kernels"}
+        measured = ("kernels", "path")
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name not in measured}
 
     def to_json(self) -> dict[str, Any]:
-        return {**self._numbers, "kernels": self.kernels.to_json() if self.kernels else None}
+        return {
+            **self._numbers,
+            "kernels": self.kernels.to_json() if self.kernels else None,
+            "path": self.path.to_json() if self.path else None,
+        }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Calibration":
-        kernels = value.get("kernels")
-        return cls(**{**value, "kernels": KernelCosts.from_json(kernels) if kernels else None})
+        kernels, path = value.get("kernels"), value.get("path")
+        measured = {
+            "kernels": KernelCosts.from_json(kernels) if kernels else None,
+            "path": PathCosts.from_json(path) if path else None,
+        }
+        return cls(**{**value, **measured})
 
 
 @dataclass(frozen=True)
@@ -104,10 +106,13 @@ class Statistics:
     calibration: Calibration = Calibration()
     model: str = "papers"
     kernel: str | None = None  # the one kernel to plan with; None: the cheapest that the job has
+    batch_seconds: float = 1.0  # event time that a batch brings
 
     def __post_init__(self) -> None:
         if not isfinite(self.rate) or self.rate < 0:
             raise ValueError(f"The rate must be a number of events per second, not {self.rate}.")
+        if not isfinite(self.batch_seconds) or self.batch_seconds <= 0:
+            raise ValueError(f"A batch must bring some seconds of event time, not {self.batch_seconds}.")
         if self.model not in MODELS:
             raise ValueError(f"No cost model “{self.model}”: use one of {', '.join(MODELS)}.")
         for where, share in self.passing.items():
@@ -179,6 +184,7 @@ class Statistics:
             "calibration": self.calibration.to_json(),
             "model": self.model,
             "kernel": self.kernel,
+            "batch_seconds": self.batch_seconds,
         }
 
     @classmethod
@@ -190,6 +196,7 @@ class Statistics:
             calibration=Calibration.from_json(value["calibration"]),
             model=value.get("model", "papers"),
             kernel=value.get("kernel"),
+            batch_seconds=value.get("batch_seconds", 1.0),
         )
 
 
@@ -308,77 +315,12 @@ def feeding_cost(
 
 def group_cost(window: GroupWindow, key: FamilyKey, statistics: Statistics) -> float:
     """What queries take that share a group window; how often sessions end is not known beforehand."""
-    return statistics.events_in(key) * _group_cost_per_event(window, key, statistics.unit_costs)
+    return statistics.events_in(key) * group_cost_per_event(window, key, statistics.unit_costs)
 
 
-def _group_cost_per_event(window: GroupWindow, key: FamilyKey, unit: UnitCosts) -> float:
+def group_cost_per_event(window: GroupWindow, key: FamilyKey, unit: UnitCosts) -> float:
     width = WIDTH.get(key.family, 1)
     cost = unit.fold + unit.row + unit.step * width
     if isinstance(window, CountWindow):
         cost += (unit.step * width * window.slices + unit.result) / window.every
     return cost
-
-
-def group_tree_seconds(tree: GroupTree, statistics: Statistics) -> float:
-    """Busy seconds of a group tree for each event of the source: without events it does nothing."""
-    unit = statistics.calibration.unit_costs
-    return statistics.share_of(tree.key) * _group_cost_per_event(tree.window, tree.key, unit)
-
-
-def steps_per_second(trees: Iterable[Tree], statistics: Statistics) -> float:
-    """Kernel operations a second, over all groups."""
-    return sum(tree.edge_rate * tree.omega * statistics.groups_in(tree.key) for tree in trees)
-
-
-def load(plan: Plan, statistics: Statistics) -> float:
-    """The fraction of the cores' time that the plan takes at the measured rate; above 1 it falls behind."""
-    calibration = statistics.calibration
-    by_events, by_edges = _busy_seconds(plan, statistics)
-    return (statistics.rate * by_events + by_edges) / calibration.cores
-
-
-def estimated_throughput(plan: Plan, statistics: Statistics) -> float:
-    """The highest rate, in events per second, that the plan can keep up with."""
-    by_events, by_edges = _busy_seconds(plan, statistics)
-    return max(0.0, (statistics.calibration.cores - by_edges) / by_events)
-
-
-def _busy_seconds(plan: Plan, statistics: Statistics) -> tuple[float, float]:
-    """Busy seconds that each event takes, and those that each second takes however many events it brings."""
-    by_events = statistics.calibration.seconds_per_event
-    by_edges = 0.0
-    for tree in plan.trees:
-        folded, edges = tree_seconds(tree, plan, statistics)
-        by_events += folded
-        by_edges += edges
-    by_events += sum(group_tree_seconds(tree, statistics) for tree in plan.group_trees)
-    return by_events, by_edges
-
-
-def tree_seconds(tree: Tree, plan: Plan, statistics: Statistics) -> tuple[float, float]:
-    """Busy seconds of one tree for each event of the source, and for each second."""
-    unit = statistics.calibration.unit_costs
-    groups = statistics.groups_in(tree.key)
-    by_edges = groups * tree.edge_rate * (unit.row + _kernel_seconds(tree, statistics))
-    answered = {query.window for query in tree.queries}
-    by_edges += unit.result * groups * answer_rate(answered)
-    if tree.fed_by is None:
-        return unit.fold * statistics.share_of(tree.key), by_edges
-    if tree.through is None:
-        feeding = plan.tree(tree.fed_by)
-        by_edges += unit.fold * feeding.edge_rate * statistics.groups_in(feeding.key)
-    return 0.0, by_edges
-
-
-def _kernel_seconds(tree: Tree, statistics: Statistics) -> float:
-    """What a tree's kernel takes per edge and group."""
-    costs = statistics.calibration.kernels
-    if costs is not None and tree.kernel and tree.through is None:
-        algebra = least_invertible({query.aggregate for query in tree.queries})
-        groups = statistics.groups_in(tree.key)
-        measured = MeasuredKernels([BY_NAME[tree.kernel]], costs, algebra, groups)
-        if measured.kernels:
-            answered = {query.window for query in tree.queries}
-            seconds = measured.cheapest(answered, tree.edge_rate)[1]
-            return seconds * WIDTH.get(tree.key.family, 1)
-    return statistics.calibration.seconds_per_step * tree.omega

@@ -2,18 +2,17 @@
 
 They come from measured times (`Calibration`), whichever model the plan was made with. Loads of queries add
 up to their plan's: each has its own answers to itself; the rest of its tree, and of the trees that one is
-made of, is split evenly among the queries served, and reading the events among all queries.
+made of, is split evenly among the queries served, and what all trees share among all queries.
 """
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
-from optimizer.cost import Statistics, estimated_throughput, group_tree_seconds, load, tree_seconds
-from optimizer.durations import UNITS_MS
+from optimizer.cost import Statistics
 from optimizer.incremental import adapt
 from optimizer.plan import Plan, Tree
 from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query
+from optimizer.throughput import answer_seconds, busy, estimated_throughput, load
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ def plan_estimate(plan: Plan, statistics: Statistics) -> Estimate:
 def tree_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
     """Estimates by tree; the load of each is what its own work takes, without reading the events."""
     trees = {tree.id: tree for tree in plan.trees}
-    cores = statistics.calibration.cores
+    cores, own = statistics.calibration.cores, busy(plan, statistics).trees
     timed = {
         tree.id: Estimate(
-            _busy(tree, plan, statistics) / cores,
+            own[tree.id] / cores,
             estimated_throughput(
                 replace(plan, trees=tuple(_made_of(tree, trees)), group_trees=()), statistics
             ),
@@ -54,7 +53,7 @@ def tree_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
     }
     grouped = {
         tree.id: Estimate(
-            statistics.rate * group_tree_seconds(tree, statistics) / cores,
+            own[tree.id] / cores,
             estimated_throughput(replace(plan, trees=(), group_trees=(tree,)), statistics),
         )
         for tree in plan.group_trees
@@ -64,22 +63,22 @@ def tree_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
 
 def query_estimates(plan: Plan, statistics: Statistics) -> dict[str, Estimate]:
     """Estimates by query; their loads add up to the plan's."""
-    shares = dict.fromkeys((query.id for query in plan.all_queries), 0.0)
-    calibration = statistics.calibration
-    for query_id in shares:
-        shares[query_id] += statistics.rate * calibration.seconds_per_event / len(shares)
+    taken = busy(plan, statistics)
+    count = len(plan.all_queries)
+    shares = {query.id: taken.shared / count for query in plan.all_queries}
     served = _served_queries(plan)
     for tree in plan.trees:
-        own = _answer_seconds(tree, statistics)
-        rest = _busy(tree, plan, statistics) - sum(own.values())
+        own = answer_seconds(tree, statistics)
+        rest = taken.trees[tree.id] - sum(own.values())
         for query in served[tree.id]:
             shares[query.id] += own.get(query.id, 0.0) + rest / len(served[tree.id])
     for group_tree in plan.group_trees:
-        busy = statistics.rate * group_tree_seconds(group_tree, statistics)
         for sharing in group_tree.queries:
-            shares[sharing.id] += busy / len(group_tree.queries)
+            shares[sharing.id] += taken.trees[group_tree.id] / len(group_tree.queries)
     return {
-        query.id: Estimate(shares[query.id] / calibration.cores, _highest_rate_alone(query, statistics))
+        query.id: Estimate(
+            shares[query.id] / statistics.calibration.cores, _highest_rate_alone(query, statistics)
+        )
         for query in plan.all_queries
     }
 
@@ -95,11 +94,6 @@ def one_more(plan: Plan, query: AnyQuery, statistics: Statistics) -> Addition:
         load=load(after, statistics) - load(plan, statistics),
         highest_rate=estimated_throughput(after, statistics),
     )
-
-
-def _busy(tree: Tree, plan: Plan, statistics: Statistics) -> float:
-    by_events, by_edges = tree_seconds(tree, plan, statistics)
-    return statistics.rate * by_events + by_edges
 
 
 def _made_of(tree: Tree, trees: dict[str, Tree]) -> list[Tree]:
@@ -118,16 +112,6 @@ def _served_queries(plan: Plan) -> dict[str, list[Query]]:
         for above in _made_of(tree, trees):
             served[above.id] += tree.queries
     return served
-
-
-def _answer_seconds(tree: Tree, statistics: Statistics) -> dict[str, float]:
-    """Busy seconds a second of each query's answers; one for several queries with the same window."""
-    asked = Counter(query.window for query in tree.queries)
-    per_answer = statistics.calibration.unit_costs.result * statistics.groups_in(tree.key)
-    return {
-        query.id: per_answer * UNITS_MS["s"] / query.window.slide / asked[query.window]
-        for query in tree.queries
-    }
 
 
 def _highest_rate_alone(query: AnyQuery, statistics: Statistics) -> float:

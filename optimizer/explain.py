@@ -8,7 +8,7 @@ from heapq import nsmallest
 from math import floor, gcd
 
 from optimizer.aggregates import joint_carrier
-from optimizer.cost import FamilyCosts, Statistics, load, tree_cost
+from optimizer.cost import FamilyCosts, Statistics, tree_cost
 from optimizer.edges.classes import EdgeClass, contains
 from optimizer.group_costs import group_costs
 from optimizer.group_trees import GroupTree
@@ -16,6 +16,7 @@ from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.plan_edit import as_groups
 from optimizer.queries import AnyQuery, Query
+from optimizer.throughput import load
 from optimizer.weaving import FamilyKey
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"

@@ -53,8 +53,9 @@ class KeptShards:
         outcome.meter["clock"] = int(time.time() * 1000)
         outcome.meter["state_bytes"] = kept.log.live_bytes
         outcome.meter["written_bytes"] = kept.log.written_bytes
+        told = [(setup.topics.results, block.key, results.encode(block)) for block in outcome.blocks]
         outcome.meter["shard_seconds"] = time.perf_counter() - began
-        messages = _messages(setup, kept.shard, outcome)
+        messages = told + _messages(setup, kept.shard, outcome)
         self._kept[setup.checkpoint, number] = kept
         return messages
 
@@ -99,9 +100,9 @@ def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...],
 
 
 def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message]:
+    """All but its results."""
     topics, source = setup.topics, setup.source.id.encode()
-    messages = [(topics.results, block.key, results.encode(block)) for block in outcome.blocks]
-    messages.append((topics.meters, source, msgspec.json.encode(outcome.meter)))
+    messages = [(topics.meters, source, msgspec.json.encode(outcome.meter))]
     for letter in outcome.dead_letters:
         messages.append((topics.dead_letters, source, msgspec.json.encode(letter)))
     if shard.number == 0:

@@ -155,10 +155,12 @@ def work(
         table, order = _all_of(gathered)
         folded = partials.fold(table, order, lanes, types)
         grouped = group_partials.fold(table, order, timeline.group_lanes, types)
-    seconds = time.perf_counter() - began - waited
-    reports = _reports(setup, timeline, gathered, folded, grouped, seconds)
+    reports = _reports(setup, timeline, gathered, folded, grouped)
     for report, past in zip(reports, pasts, strict=False):
         report.past = past
+    seconds = time.perf_counter() - began - waited
+    for report in reports:
+        report.seconds = seconds
     return [shuffle.encode(report) for report in reports]
 
 
@@ -285,7 +287,6 @@ def _reports(
     gathered: _Gathered,
     folded: list[LanePartials],
     grouped: list[GroupPartials],
-    seconds: float,
 ) -> list[TaskReport]:
     failures = {each.lane: each.failures for each in folded if each.failures[0]}
     failures |= {each.lane: each.failures for each in grouped if each.failures[0]}
@@ -300,7 +301,6 @@ def _reports(
             dead_letters=gathered.dead_letters if shard == 0 else [],
             clock=gathered.clock,
             plan=gathered.plan,
-            seconds=seconds,
             failures=failures if shard == 0 else {},
             group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
         )

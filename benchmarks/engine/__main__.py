@@ -18,7 +18,17 @@ from benchmarks.figures import Figure
 from benchmarks.kernels.section import Section
 from benchmarks.report import Report, write
 
-SECTIONS = ("throughput", "sharing", "groups", "window_length", "latency", "start", "formats", "replay")
+SECTIONS = (
+    "throughput",
+    "sharing",
+    "estimates",
+    "groups",
+    "window_length",
+    "latency",
+    "start",
+    "formats",
+    "replay",
+)
 ON_REQUEST = ("soak",)
 
 

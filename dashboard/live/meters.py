@@ -10,6 +10,10 @@ from dashboard.live.messages import MeterMessage
 from dashboard.models import PlanVersion
 from optimizer import Statistics
 from optimizer.cost import Calibration
+from optimizer.path_costs import PathCosts
+from optimizer.path_work import plan_work
+from optimizer.plan import Plan
+from streaming.path_costs import measured_path
 
 KEPT_MS = 15 * 60_000
 BUCKET_MS = 5_000
@@ -18,6 +22,7 @@ CAPACITY_SPANS = 3  # five-second spans that a capacity is measured over: one ba
 IDLE_AFTER_MS = 30_000
 ENOUGH_EVENTS = 5_000  # fewer say little about what an event costs
 CALIBRATION_BATCHES = 60
+KERNEL_STEP_SECONDS = 1e-9  # one operation of a compiled kernel, where telling its answers is counted apart
 
 
 class Throughput(NamedTuple):
@@ -139,13 +144,17 @@ def statistics(source_key: str, meters: Meters = process_meters) -> Statistics:
     rate, batches = meters.recent(source_key)
     if not batches:
         return Statistics()
-    defaults = Statistics()
-    return replace(
+    defaults, recent = Statistics(), batches[-CALIBRATION_BATCHES:]
+    version = PlanVersion.objects.filter(source__key=source_key, version=batches[-1].plan).first()
+    plan = version.value() if version is not None else None
+    known = replace(
         defaults,
         rate=rate or defaults.rate,
-        groups=_groups(source_key, batches[-1]),
-        calibration=calibrate(batches[-CALIBRATION_BATCHES:]),
+        groups=_groups(plan, batches[-1]) if plan is not None else {},
+        calibration=calibrate(recent),
     )
+    path = measured_path()
+    return known if path is None or plan is None else _with_path(path, plan, known, recent)
 
 
 def measured(source_key: str, meters: Meters = process_meters) -> bool:
@@ -178,18 +187,33 @@ def calibrate(batches: list[Batch], start: Calibration | None = None) -> Calibra
     )
 
 
-def _groups(source_key: str, batch: Batch) -> dict[tuple[str, ...], int]:
+def _groups(plan: Plan, batch: Batch) -> dict[tuple[str, ...], int]:
     """Groups per group-by: each tree's count belongs to the group-by its queries share."""
-    version = PlanVersion.objects.filter(source__key=source_key, version=batch.plan).first()
-    if version is None:
-        return {}
     groups: dict[tuple[str, ...], int] = {}
-    for tree in version.value().all_trees:
+    for tree in plan.all_trees:
         work = batch.trees.get(tree.id)
         if work is not None and work.groups:
             group_by = tree.queries[0].group_by
             groups[group_by] = max(work.groups, groups.get(group_by, 0))
     return groups
+
+
+def _with_path(path: PathCosts, plan: Plan, known: Statistics, batches: list[Batch]) -> Statistics:
+    """With what steps of the data path take, as much more or less of it as batches of this plan took."""
+    told = [batch for batch in batches if batch.plan == plan.version]
+    span = (told[-1].clock - told[0].clock) / 1000
+    counted = told[1:]  # the first is what the span begins with
+    events = sum(batch.events for batch in counted)
+    if events >= ENOUGH_EVENTS and span > 0 and not plan.group_trees:  # what these take is not told apart
+        known = replace(known, batch_seconds=span / len(counted))
+        work = plan_work(plan, replace(known, rate=events / span))
+        path = path.scaled(
+            sum(batch.map_seconds for batch in counted) / span / path.in_map_tasks(work),
+            sum(batch.shard_seconds for batch in counted) / span / path.in_shards(work),
+        )
+    return replace(
+        known, calibration=replace(known.calibration, path=path, seconds_per_step=KERNEL_STEP_SECONDS)
+    )
 
 
 def _throughput(span: int, recent: list[list[Batch]], cores: int) -> Throughput:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimizer import Statistics, optimize
-from optimizer.cost import estimated_throughput, group_cost, load, tree_cost
+from optimizer.cost import group_cost, tree_cost
 from optimizer.durations import format_duration
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.queries import Query
+from optimizer.throughput import estimated_throughput, load
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown, send_plan
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
-from optimizer.cost import estimated_throughput, load
 from optimizer.explain import Joining, joining
 from optimizer.incremental import adapt
 from optimizer.plan import Plan
 from optimizer.queries import AnyQuery, Query, QuerySpec
+from optimizer.throughput import estimated_throughput, load
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone

@@ -11,7 +11,7 @@ from dashboard.live.meters import measured, statistics
 from dashboard.models import PlanVersion, Source
 from dashboard.planning.overview import overview
 from dashboard.planning.service import newest
-from optimizer.cost import estimated_throughput
+from optimizer.throughput import estimated_throughput
 
 CHART_SPAN = timedelta(minutes=15)
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer import Statistics, optimize
-from optimizer.cost import Calibration, estimated_throughput, load, tree_cost
+from optimizer.cost import Calibration, tree_cost
 from optimizer.queries import Query
+from optimizer.throughput import estimated_throughput, load
 from optimizer.weaving import FamilyKey
 from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets
 

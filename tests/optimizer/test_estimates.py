@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimizer import Statistics, optimize
-from optimizer.cost import Calibration, load
+from optimizer.cost import Calibration
 from optimizer.estimates import one_more, plan_estimate, query_estimates, tree_estimates
 from optimizer.plan import Plan
 from optimizer.planning import planned
 from optimizer.queries import Query
+from optimizer.throughput import load
 from optimizer.windows import Window
 from optimizer.workload import Group, Workload
 from tests.optimizer.cases import query, query_sets

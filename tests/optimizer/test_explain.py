@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 
 from optimizer import Statistics, optimize
-from optimizer.cost import load
 from optimizer.explain import Difference, Explainer, Joining, cost_line, describe, explanation, joining
 from optimizer.plan import Plan
 from optimizer.planning import planned
 from optimizer.queries import Query
+from optimizer.throughput import load
 from optimizer.windows import Window
 from optimizer.workload import Group, Workload
 from tests.optimizer.cases import cost_by_enumeration, query, query_sets, statistics_sets

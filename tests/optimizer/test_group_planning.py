@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from optimizer import Statistics, optimize
-from optimizer.cost import Calibration, load
+from optimizer.cost import Calibration
 from optimizer.estimates import one_more, plan_estimate, query_estimates, tree_estimates
 from optimizer.explain import Explainer, cost_line, describe, joining
 from optimizer.group_trees import GroupTree, group_family
@@ -15,6 +15,7 @@ from optimizer.incremental import adapt
 from optimizer.plan import Plan
 from optimizer.queries import AnyQuery, CountSpec, InvalidQuery, QuerySpec, SessionSpec
 from optimizer.strategies import STRATEGIES
+from optimizer.throughput import load
 from streaming.aggregates import AGGREGATES
 from tests.optimizer.cases import query
 

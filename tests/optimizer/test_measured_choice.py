@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from benchmarks.optimizer.workloads import as_queries
 from optimizer import Statistics, optimize
-from optimizer.cost import Calibration, FamilyCosts, load, tree_cost
+from optimizer.cost import Calibration, FamilyCosts, tree_cost
 from optimizer.kernel_costs import KernelCost, KernelCosts
 from optimizer.search.partition import optimal_partition
 from optimizer.strategies import STRATEGIES
 from optimizer.strategies.window_trees import WindowTrees
+from optimizer.throughput import load
 from optimizer.weaver import weave
 from optimizer.windows import Window
 from optimizer.workload import Workload

@@ -6,7 +6,9 @@ from dashboard.live.meters import KEPT_MS, Meters, calibrate, measured, statisti
 from dashboard.models import PlanVersion, Source
 from optimizer import Statistics, optimize
 from optimizer.cost import Calibration
+from optimizer.plan import Plan
 from optimizer.queries import Query
+from optimizer.throughput import busy
 from optimizer.windows import Window
 from tests.dashboard.live.messages import meter
 
@@ -110,11 +112,26 @@ def test_statistics_are_the_defaults_before_anything_was_measured() -> None:
 
 @pytest.mark.django_db
 def test_statistics_count_the_groups_of_each_group_by() -> None:
-    source = Source.objects.create(key="sensors", name="s", bootstrap_servers="b:9092", topic="t")
-    query = Query("q@1m/10s", "q", "max", "temp", Window(60_000, 10_000), ("device",))
-    plan = optimize([query], Statistics(), source="sensors", version=1)
-    PlanVersion.objects.create(source=source, version=1, plan=plan.to_json(), cause="", statistics={})
+    stored_plan()
     known = statistics("sensors", running_for(30))
     assert known.groups == {("device",): 20}
     assert known.rate == pytest.approx(1_000)
     assert measured("sensors", running_for(30))
+
+
+@pytest.mark.django_db
+def test_estimates_make_the_running_plan_cost_what_its_batches_cost() -> None:
+    plan = stored_plan()
+    for changed in ({}, {"map_seconds": 0.2}, {"shard_seconds": 0.3}):
+        known = statistics("sensors", running_for(30, **changed))
+        assert known.batch_seconds == pytest.approx(1)
+        [seconds] = {batch.busy_seconds for batch in running_for(30, **changed).source("sensors").batches()}
+        assert busy(plan, known).total == pytest.approx(seconds, rel=1e-3)
+
+
+def stored_plan() -> Plan:
+    source = Source.objects.create(key="sensors", name="s", bootstrap_servers="b:9092", topic="t")
+    query = Query("q@1m/10s", "q", "max", "temp", Window(60_000, 10_000), ("device",))
+    plan = optimize([query], Statistics(), source="sensors", version=1)
+    PlanVersion.objects.create(source=source, version=1, plan=plan.to_json(), cause="", statistics={})
+    return plan
