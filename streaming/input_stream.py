@@ -160,7 +160,7 @@ class InputReader(DataSourceStreamReader):
         begun = start["version"] == end["version"]
         shares = shared_out(_ranges(start["at"], end["at"]) if begun else [], self._setup.tasks) or [[]]
         left = sum(len(each) for each in _ranges(end["at"], end["end"]))
-        inputs += [TaskInput(end["clock"]) for _ in range(len(shares) - len(inputs))]
+        inputs += [TaskInput(inputs[0].now) for _ in range(len(shares) - len(inputs))]
         for given, share in zip(inputs, shares, strict=False):
             given.past = PastInput(
                 end["version"], share, end["bounded"], end["messages"] - left, end["messages"]

@@ -5,7 +5,16 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.input_stream import FEW, NOTHING_BACK, InputReader, InputSetup, Range, limited, shared_out
+from streaming.input_stream import (
+    FEW,
+    NOTHING_BACK,
+    InputReader,
+    InputSetup,
+    PastInput,
+    Range,
+    limited,
+    shared_out,
+)
 
 OFFSETS = st.dictionaries(st.integers(0, 9), st.integers(0, 10_000), min_size=1)
 
@@ -56,3 +65,35 @@ def test_what_plans_batches_travels_to_workers_as_a_text():
     assert InputSetup.from_option(setup.option()) == setup
     reader = pickle.loads(pickle.dumps(InputReader(setup)))  # noqa: S301 (as Spark does)
     assert reader.initialOffset() == {"events": {"0": 7}, "plans": 3, "clock": 0, "past": NOTHING_BACK}
+
+
+def test_what_is_read_back_is_shared_out_beside_what_is_new():
+    setup = InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "progress", 50, 100, 2, b"", [0, 5])
+    reading = {"version": 4, "at": {"0": 0, "1": 0}, "end": {"0": 30_000, "1": 9_000}, "bounded": [1]}
+    start = {
+        "events": {"0": 40_000, "1": 9_000},
+        "plans": 3,
+        "clock": 10,
+        "past": reading | {"messages": 39_000},
+    }
+    past = start["past"] | {"at": {"0": 20_000, "1": 9_000}}
+    end = start | {"events": {"0": 40_010, "1": 9_000}, "clock": 12, "past": past}
+    inputs = InputReader(setup).partitions(start, end)
+    assert [(given.now, given.clock, given.ranges) for given in inputs] == [
+        (12, 12, [Range(0, 40_000, 40_010)]),
+        (12, None, []),
+    ]
+    assert [given.past.ranges for given in inputs] == [[Range(0, 0, 20_000)], [Range(1, 0, 9_000)]]
+    assert {(each.past.version, each.past.read, each.past.messages) for each in inputs} == {
+        (4, 29_000, 39_000)
+    }
+
+
+def test_a_past_that_nobody_waits_for_any_more_is_given_up_without_reading_it():
+    setup = InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "progress", 50, 100, 2, b"", [0, 5])
+    past = {"version": 4, "at": {"0": 5}, "end": {"0": 9}, "bounded": [], "messages": 9}
+    start = {"events": {"0": 9}, "plans": 3, "clock": 10, "past": past}
+    (given,) = InputReader(setup).partitions(
+        start, start | {"clock": 11, "past": NOTHING_BACK | {"version": 4}}
+    )
+    assert given.past == PastInput(4, [], [], 0, 0)
