@@ -328,7 +328,14 @@ def _encoded_chunk(encoded: pa.DictionaryArray, kind: FieldType) -> tuple[Encodi
     if pa.types.is_string(distinct.type) or pa.types.is_large_string(distinct.type):
         values = Encodings.of_texts(distinct)
     else:
-        values = Encodings.of_values(_group_value(value, kind) for value in distinct.to_pylist())
+        numbering = Numbering()  # values that differ may have the same encoding: 0.0 and -0.0
+        own = numbering.numbers(
+            Encodings.of_values(_group_value(value, kind) for value in distinct.to_pylist())
+        )
+        values, indices = (
+            numbering.values,
+            pa.DictionaryArray.from_arrays(indices, pa.array(own)).cast(pa.int64()),
+        )
     if encoded.null_count:
         indices = indices.fill_null(len(values))
         values = Encodings.together([values, Encodings.of_values([None])])

@@ -449,12 +449,11 @@ class Shard:
     # --- letting go and telling -----------------------------------------------------------------------
 
     def _evict(self, watermark: int, outcome: Outcome) -> None:
-        timeline = self.meta.timeline
-        for lane, horizon in timeline.horizons(watermark):
+        pruned = self.meta.timeline.pruned(watermark)
+        for lane, horizon in pruned.horizons(watermark):
             if lane not in self.lanes:  # it only feeds others
                 continue
             outcome.evicted.update((lane, start) for start in self.lanes[lane].evict_before(horizon))
-        pruned = timeline.pruned(watermark)
         gone = self.lanes.keys() - {lane.id for lane in pruned.lanes}
         for lane in gone:
             outcome.evicted.update((lane, start) for start in self.lanes[lane].starts())

@@ -202,6 +202,9 @@ class LaneSlices:
     def redefine(self, lane: Lane) -> None:
         """The lane under a newer plan; another kernel is built from the slices at hand."""
         changed = lane.kernel != self.lane.kernel
+        if lane.cuts != self.lane.cuts:
+            for each in self.open.values():
+                each.end = lane.slice_end(each.start)  # a plan may have cut it short
         self.lane = lane
         if changed:
             self._kernels = self._new_kernels()
