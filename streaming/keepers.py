@@ -20,7 +20,7 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from types import FrameType
 
-from streaming.kept_shards import KeptShards, Message, ShardSetup
+from streaming.kept_shards import IDLE_SECONDS, KeptShards, Message, ShardSetup
 
 PLACE = "MILLRACE_KEEPERS"  # where workers find the sockets of keepers, and the process that forks them
 START_SECONDS = 20.0
@@ -121,10 +121,18 @@ def _end_with_parent() -> None:
 def _serve(socket: Path) -> None:
     socket.unlink(missing_ok=True)
     shards, turn = KeptShards(), threading.Lock()
+    threading.Thread(target=_forget_idle, args=(shards, turn), daemon=True).start()
     with Listener(str(socket), family="AF_UNIX") as listener:
         while True:
             connection = listener.accept()
             threading.Thread(target=_answer, args=(connection, shards, turn), daemon=True).start()
+
+
+def _forget_idle(shards: KeptShards, turn: threading.Lock) -> None:
+    while True:
+        time.sleep(IDLE_SECONDS / 3)
+        with turn:
+            shards.forget_idle(time.monotonic())
 
 
 def _answer(connection: Connection, shards: KeptShards, turn: threading.Lock) -> None:

@@ -18,6 +18,7 @@ from streaming.state_log import Change, Key, State, StateLog
 from streaming.topics import Topics
 
 Message = tuple[str, bytes, bytes]  # topic, key, value
+IDLE_SECONDS = 30.0  # a source that runs has a batch every ten seconds at least
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class ShardSetup:
 class _Kept:
     shard: Shard
     log: StateLog
+    used: float = 0.0  # when its last batch ended, on the monotonic clock
 
 
 class KeptShards:
@@ -41,6 +43,9 @@ class KeptShards:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, int], _Kept] = {}
+
+    def __len__(self) -> int:
+        return len(self._kept)
 
     def run(self, setup: ShardSetup, number: int, batch: int, reports: list[bytes]) -> list[Message]:
         """What a shard has to say after a batch, once its state is safe."""
@@ -56,8 +61,15 @@ class KeptShards:
         told = [(setup.topics.results, block.key, results.encode(block)) for block in outcome.blocks]
         outcome.meter["shard_seconds"] = time.perf_counter() - began
         messages = told + _messages(setup, kept.shard, outcome)
+        kept.used = time.monotonic()
         self._kept[setup.checkpoint, number] = kept
         return messages
+
+    def forget_idle(self, now: float) -> None:
+        """Let go of shards whose source has stopped, or waits for its cluster: nobody says so here."""
+        idle = [place for place, kept in self._kept.items() if now - kept.used > IDLE_SECONDS]
+        for place in idle:
+            self._kept.pop(place).log.close()
 
     def _take(self, setup: ShardSetup, number: int, batch: int) -> _Kept:
         """The shard as of the batch before: from memory if that is the newest there is, else from disk.

@@ -1,5 +1,6 @@
 """A batch that two processes ran must not mix one's numbering of groups with the other's state."""
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,7 @@ import pytest
 
 from optimizer.queries import QuerySpec, WindowSpec
 from streaming import results
-from streaming.kept_shards import KeptShards, Message, ShardSetup
+from streaming.kept_shards import IDLE_SECONDS, KeptShards, Message, ShardSetup
 from streaming.lanes import EARLIEST, Timeline
 from streaming.shard import ShardMeta, StaleTask
 from streaming.topics import Topics
@@ -76,3 +77,16 @@ def test_a_batch_that_fails_leaves_the_state_as_it_was(setup: ShardSetup, tasks:
     shards.run(setup, 0, 1, [report(tasks, 1, "hot", 100.0)])
     messages = shards.run(setup, 0, 2, [tasks._run_control(None, None, end=True)[0]])
     assert told(messages) == {("hot",): 101.0}
+
+
+def test_a_shard_that_was_let_go_is_read_back(setup: ShardSetup, tasks: Engine) -> None:
+    shards = KeptShards()
+    shards.run(setup, 0, 0, [report(tasks, 0, "hot", 1.0)])
+    shards.forget_idle(time.monotonic())
+    assert len(shards) == 1
+    shards.forget_idle(time.monotonic() + IDLE_SECONDS + 1)
+    assert len(shards) == 0
+    after_a_batch(tasks)
+    shards.run(setup, 0, 1, [report(tasks, 1, "hot", 10.0)])
+    messages = shards.run(setup, 0, 2, [tasks._run_control(None, None, end=True)[0]])
+    assert told(messages) == {("hot",): 11.0}
