@@ -106,8 +106,8 @@ class OpenSlice:
 
     def keep(self, groups: np.ndarray) -> None:
         """Keep these groups only, in this order."""
-        self._counts = self._counts[:, groups]
-        self._gathered = [gathered[:, groups] for gathered in self._gathered]
+        self._counts = self._counts.take(groups, axis=1)
+        self._gathered = [gathered.take(groups, axis=1) for gathered in self._gathered]
 
     def _widen(self, width: int) -> None:
         known = self._counts.shape[1]
