@@ -53,7 +53,7 @@ class GroupLaneState:
         return CountWindows(window, self.parts)
 
     def take(self, rows: Rows, groups: np.ndarray) -> None:
-        """Rows of a map task; `groups` are the shard's numbers of theirs."""
+        """Rows of a map task; `groups` are the ids of theirs."""
         self._arrived.append(replace(rows, group=groups[rows.group]))
 
     def advance(self, now: int, whole_from: int) -> Advanced:
@@ -92,6 +92,11 @@ class GroupLaneState:
         self._due[bucket] = self._windows.due(tables, now)
         return True
 
+    def held_groups(self) -> np.ndarray:
+        """The ids of the groups that have rows."""
+        found = [table.group for tables in self.buckets.values() for table in tables]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
     def bucket_bytes(self, bucket: int) -> bytes:
         return msgspec.msgpack.encode([group_rows.pack(table) for table in self.buckets[bucket]])
 
@@ -107,7 +112,7 @@ class GroupLaneState:
             return
         bounds = np.flatnonzero(np.diff(found.mark)) + 1
         spans = list(zip([0, *bounds.tolist()], [*bounds.tolist(), len(found)], strict=True))
-        keys = [index.raw(found.group[low:high]) for low, high in spans]
+        keys = [index.raw(index.numbers_of(found.group[low:high])) for low, high in spans]
         at = {part.name: place for place, part in enumerate(self.parts)}
         for asked in self.lane.asked:
             aggregate = AGGREGATES[asked.aggregate]

@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from streaming import recall, results, shuffle
-from streaming.group_keys import GroupKeys
 from streaming.lanes import LATEST
 from streaming.outcomes import Outcome
 from streaming.progress import Progress
@@ -90,8 +89,7 @@ def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
     shard = Shard(number, setup.source, meta)
     for (kind, name, _), keys in sorted(state.values.items()):
         if kind == "groups":
-            index = shard.group_index(tuple(json.loads(name)))
-            index.numbers(GroupKeys.unpacked(keys))
+            shard.group_index(tuple(json.loads(name))).restore(keys)
     shard.restore(
         (name, start, data) for (kind, name, start), data in state.values.items() if kind == "slice"
     )
@@ -103,11 +101,16 @@ def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...],
         (("slice", lane, start), shard.slice_bytes(lane, start))
         for lane, start in outcome.touched | outcome.recalled
     ]
-    for group_by, index in shard.groups.items():
-        first = groups_before.get(group_by, 0)
-        if len(index) > first:
-            values.append((("groups", json.dumps(group_by), first), index.keys.since(first).packed()))
     removed: list[Key] = [("slice", lane, start) for lane, start in outcome.evicted]
+    for group_by, chunks in outcome.regrouped.items():
+        removed += [("groups", json.dumps(group_by), chunk) for chunk in chunks]
+    for group_by, index in shard.groups.items():
+        first = 0 if group_by in outcome.regrouped else groups_before.get(group_by, 0)
+        if len(index) > first:
+            place, groups = index.stored(first)
+            values.append((("groups", json.dumps(group_by), place), groups))
+    written = {key for key, _ in values}
+    removed = [key for key in removed if key not in written]
     return Change(shard.meta.batch, msgspec.msgpack.encode(shard.meta), values, removed)
 
 

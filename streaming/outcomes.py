@@ -33,6 +33,8 @@ class Outcome:
     touched: set[tuple[str, int]] = field(default_factory=set)  # (lane, slice start or bucket) to be stored
     recalled: set[tuple[str, int]] = field(default_factory=set)  # likewise, of the past that was read back
     evicted: set[tuple[str, int]] = field(default_factory=set)
+    # By group-by of which groups have left, where the state log has those that there were.
+    regrouped: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
     def results_by_query(self) -> dict[str, int]:

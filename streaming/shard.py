@@ -75,8 +75,8 @@ class Shard:
                 self.group_lanes[lane].restore(start, data, self.meta.watermark.value)
                 continue
             slices = self.lanes.get(lane) or self.pasts[lane]
-            width = len(self._group_index(slices))
-            slices.open_slice(start, width).merge_bytes(data, width)
+            index = self._group_index(slices)
+            slices.open_slice(start, len(index)).merge_bytes(data, index)
         for slices in self.lanes.values():
             slices.close_until(self.meta.watermark.value, len(self._group_index(slices)))
 
@@ -84,7 +84,8 @@ class Shard:
         """What the state store keeps of a slice, or of a bucket of groups, that was touched in this batch."""
         if lane in self.group_lanes:
             return self.group_lanes[lane].bucket_bytes(start)
-        return (self.lanes.get(lane) or self.pasts[lane]).slice_bytes(start)
+        slices = self.lanes.get(lane) or self.pasts[lane]
+        return slices.slice_bytes(start, self._group_index(slices).ids)
 
     def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
         began = time.perf_counter()
@@ -108,6 +109,7 @@ class Shard:
         self._forget_revisions(now)
         kernel_seconds = time.perf_counter() - kernel_began
         self._evict(now, outcome)
+        self._let_groups_go(batch, outcome)
         self.meta.batch = batch
         self.meta.watermark.value = now
         outcome.meter = meter(self, reports, outcome, taken, steps) | {
@@ -177,7 +179,9 @@ class Shard:
         for message in report.group_partials:
             partials = group_partials.unpacked(message, self.group_lanes)
             state = self.group_lanes[partials.lane]
-            state.take(partials.rows, self.group_index(state.lane.group_by).numbers(partials.keys))
+            index = self.group_index(state.lane.group_by)
+            numbers = index.numbers(partials.keys)
+            state.take(partials.rows, index.ids[numbers])
             taken = counts.setdefault(partials.lane, Taken())
             taken.partials += len(partials.rows)
             taken.events += int(partials.rows.events.sum())
@@ -460,6 +464,35 @@ class Shard:
         self.redefine(pruned)
         outcome.touched -= outcome.evicted
         outcome.recalled -= outcome.evicted
+
+    def _let_groups_go(self, batch: int, outcome: Outcome) -> None:
+        """Forget groups of which no slice knows any more, once they are many."""
+        used: dict[tuple[str, ...], list[LaneSlices]] = {
+            state.lane.group_by: [] for state in self.group_lanes.values()
+        }
+        for slices in (*self.lanes.values(), *self.pasts.values()):
+            used.setdefault(slices.lane.signature.group_by, []).append(slices)
+        for group_by, index in list(self.groups.items()):
+            if group_by not in used:
+                outcome.regrouped[group_by] = self.groups.pop(group_by).chunks
+            elif index.is_worth_a_look(batch):
+                chunks = index.chunks
+                held = self._held_groups(group_by, used[group_by])
+                if index.keep(held):
+                    outcome.regrouped[group_by] = chunks
+                    for slices in used[group_by]:
+                        slices.keep_groups(held)
+
+    def _held_groups(self, group_by: tuple[str, ...], lanes: list[LaneSlices]) -> np.ndarray:
+        """The numbers of the groups that some slice, or a group window, holds events of."""
+        index = self.groups[group_by]
+        held = np.zeros(len(index), np.bool_)
+        for slices in lanes:
+            held |= slices.holds(len(index))
+        for state in self.group_lanes.values():
+            if state.lane.group_by == group_by:
+                held[index.numbers_of(state.held_groups())] = True
+        return np.flatnonzero(held)
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)

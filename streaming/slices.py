@@ -16,6 +16,7 @@ from streaming.aggregates.count import COUNT
 from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
 from streaming.columns import Columns
+from streaming.group_index import GroupIndex
 from streaming.kernels import SliceRing, traits_of
 from streaming.kernels.run.gathered import gather_into
 from streaming.ladders import Chain, Ladders, Rung, States
@@ -81,21 +82,32 @@ class OpenSlice:
         )
         return Columns(self._counts[0, :width], self._counts[1, :width], tuple(states))
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, ids: np.ndarray) -> bytes:
+        """`ids` are those of the groups by number, which may change."""
         group = np.flatnonzero(self._counts[0])
         stored = StoredSlice(
-            group.astype(np.int32).tobytes(),
+            ids[group].tobytes(),
             self._counts[0, group].tobytes(),
             self._counts[1, group].tobytes(),
             [pack_states(gathered[:, group]) for gathered in self._gathered],
         )
         return msgspec.msgpack.encode(stored)
 
-    def merge_bytes(self, data: bytes, width: int) -> None:
+    def merge_bytes(self, data: bytes, index: GroupIndex) -> None:
         stored = msgspec.msgpack.decode(data, type=StoredSlice)
         states = [unpack_states(each, part) for each, part in zip(stored.parts, self._parts, strict=True)]
-        group = np.frombuffer(stored.group, np.int32)
-        self.merge(group, np.frombuffer(stored.events), np.frombuffer(stored.values), states, width)
+        group = index.numbers_of(np.frombuffer(stored.group, np.int64))
+        self.merge(group, np.frombuffer(stored.events), np.frombuffer(stored.values), states, len(index))
+
+    def holds(self, width: int) -> np.ndarray:
+        """Which groups have events in it."""
+        self._widen(width)
+        return self._counts[0, :width] > 0
+
+    def keep(self, groups: np.ndarray) -> None:
+        """Keep these groups only, in this order."""
+        self._counts = self._counts.take(groups, axis=1)
+        self._gathered = [gathered.take(groups, axis=1) for gathered in self._gathered]
 
     def _widen(self, width: int) -> None:
         known = self._counts.shape[1]
@@ -346,9 +358,30 @@ class LaneSlices:
                 columns = columns.combined(self.open[at].columns(width), self.parts)
         return columns
 
-    def slice_bytes(self, start: int) -> bytes:
-        """A slice that was touched in this batch, as the state store keeps it."""
-        return (self.open.get(start) or self._just_closed[start]).to_bytes()
+    def slice_bytes(self, start: int, ids: np.ndarray) -> bytes:
+        """A slice that was touched in this batch, as the state log keeps it."""
+        return (self.open.get(start) or self._just_closed[start]).to_bytes(ids)
+
+    def holds(self, width: int) -> np.ndarray:
+        """Which groups have events in some slice."""
+        events = self.closed.rings[0]
+        events.widen(width)
+        held = np.zeros(width, np.bool_)
+        for number in range(events.first, events.next):
+            held |= events.row(number)[0, :width] > 0
+        for each in (*self.open.values(), *self._just_closed.values()):
+            held |= each.holds(width)
+        return held
+
+    def keep_groups(self, groups: np.ndarray) -> None:
+        """Keep these groups only, in this order; kernels are built anew from the slices."""
+        for ring in self.closed.rings:
+            ring.keep(groups)
+        for each in (*self.open.values(), *self._just_closed.values()):
+            each.keep(groups)
+        self._kernels = self._new_kernels()
+        self._ladders = Ladders()
+        self._heads, self._tails = {}, {}
 
     def first_start_from(self, instant: int) -> int:
         """The start of the first slice that holds events and starts at or after `instant`; `LATEST`: none."""

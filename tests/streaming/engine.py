@@ -149,8 +149,8 @@ class Engine:
         for number, shard in enumerate(self.workers):
             meta = msgspec.msgpack.decode(msgspec.msgpack.encode(shard.meta), type=ShardMeta)
             fresh = Shard(number, self.source, meta, shard.group_limit)
-            for group_by, index in shard.groups.items():
-                fresh.group_index(group_by).numbers(index.keys)
+            for group_by, index in ((by, each) for by, each in shard.groups.items() if len(each)):
+                fresh.group_index(group_by).restore(index.stored()[1])
             fresh.restore((lane, start, data) for (lane, start), data in self.stored[number].items())
             self.workers[number] = fresh
 
