@@ -25,6 +25,7 @@ class GroupIndex:
         self._look_at = FEW_GROUPS
         self.chunks: list[int] = []  # under which ids the state log has its groups
         self._told: tuple[np.ndarray, msgspec.Raw] | None = None
+        self._all_told: tuple[int, msgspec.Raw] | None = None
 
     def __len__(self) -> int:
         return len(self._numbering)
@@ -78,7 +79,8 @@ class GroupIndex:
         kept, ids = self.keys.take(numbers), self.ids[numbers]
         self._numbering = Numbering()
         self._numbering.numbers(kept)
-        self._ids, self._told, self.chunks = ids, None, []
+        self._ids, self.chunks = ids, []
+        self._told = self._all_told = None
         return True
 
     def numbers(self, keys: GroupKeys) -> np.ndarray:
@@ -91,7 +93,13 @@ class GroupIndex:
         return numbers
 
     def raw(self, numbers: np.ndarray) -> msgspec.Raw:
-        """The encoding of the list of some keys; mostly the same are asked for several times in a row."""
+        """The encoding of the list of some keys: the same object for the same keys, asked for in a row."""
         if self._told is None or not np.array_equal(numbers, self._told[0]):
             self._told = numbers, self.keys.raw(numbers)
         return self._told[1]
+
+    def all_raw(self) -> msgspec.Raw:
+        """The encoding of the list of all keys."""
+        if self._all_told is None or self._all_told[0] != len(self):
+            self._all_told = len(self), self.keys.raw(np.arange(len(self)))
+        return self._all_told[1]

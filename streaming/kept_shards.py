@@ -57,7 +57,7 @@ class KeptShards:
         outcome.meter["clock"] = int(time.time() * 1000)
         outcome.meter["state_bytes"] = kept.log.live_bytes
         outcome.meter["written_bytes"] = kept.log.written_bytes
-        told = [(setup.topics.results, block.key, results.encode(block)) for block in outcome.blocks]
+        told = [(setup.topics.results, key, value) for key, value in results.messages(outcome.blocks)]
         outcome.meter["shard_seconds"] = time.perf_counter() - began
         messages = told + _messages(setup, kept.shard, outcome)
         kept.used = time.monotonic()

@@ -1,8 +1,12 @@
-"""Result blocks: one message per (query, window end, shard) with the values of all its groups."""
+"""Result blocks: per (query, window end, shard), the values of all its groups.
 
-from collections.abc import Iterator, Sequence
+Blocks of windows that end together mostly have the same groups: they travel in one message that names the
+groups once. Of a hundred queries by device, the names would be half of all that is written to Kafka.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -13,9 +17,13 @@ from streaming.aggregates.bounded import Bounded
 
 GroupKey = tuple[Any, ...]
 
+MESSAGE_GOAL_BYTES = 1 << 20  # of values, where several blocks share a message
+_ELSEWHERE = msgspec.Raw(msgspec.msgpack.encode(None))
+_MOST_INT32 = np.iinfo(np.int32).max
 
-class ResultBlock(msgspec.Struct, frozen=True, array_like=True, dict=True):
-    """What the results topic carries. A later batch replaces an earlier block of the same key."""
+
+class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
+    """A later batch replaces an earlier block of the same place."""
 
     source: str
     query: str
@@ -27,24 +35,28 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True, dict=True):
     final: bool  # False: provisional, the watermark has not passed `end`
     keys: msgspec.Raw  # of the groups, a list: there may be many, and not everybody needs them
     values: bytes  # float64; NaN where the window holds no value of the field
-    counts: bytes  # int64, events in the window
+    counts: bytes  # events in the window: int32, or int64 where one is greater
     others: list[Any] | None = None  # answers that are no floats (texts, lists, exact numbers)
     revision: int = 0  # how often late events have changed it since it seemed complete
     # int64, of each group's window, where they differ: then `start` is the least, and a group may come twice.
     starts: bytes | None = None
 
     @property
-    def key(self) -> bytes:
-        return f"{self.query}|{self.end}|{self.shard}".encode()
+    def place(self) -> tuple[str, int, int]:
+        """What it is about: of the blocks with the same, the last counts."""
+        return self.query, self.end, self.shard
 
     @property
     def size(self) -> int:
         """How many rows it has."""
-        return len(self.counts) // 8
+        return len(self.values) // 8
 
-    @cached_property
+    @property
     def groups(self) -> list[GroupKey]:
-        return _groups_decoder.decode(self.keys)
+        return _groups(bytes(self.keys))
+
+    def event_counts(self) -> np.ndarray:
+        return np.frombuffer(self.counts, np.int64 if len(self.counts) == len(self.values) else np.int32)
 
     def row_starts(self) -> list[int]:
         """Where the window of each row starts."""
@@ -55,8 +67,7 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True, dict=True):
     def rows(self) -> Iterator[tuple[GroupKey, float | None, int]]:
         """(group, value, count) of every group."""
         values = np.frombuffer(self.values).tolist() if self.others is None else self.others
-        counts = np.frombuffer(self.counts, np.int64).tolist()
-        for group, value, count in zip(self.groups, values, counts, strict=True):
+        for group, value, count in zip(self.groups, values, self.event_counts().tolist(), strict=True):
             yield group, None if value != value else value, count
 
 
@@ -94,14 +105,50 @@ def _as_json(answer: Any) -> Any:
     return answer
 
 
+def packed_counts(counts: np.ndarray) -> bytes:
+    """Events per group, as a block has them."""
+    return counts.astype(np.int32 if counts.max(initial=0) <= _MOST_INT32 else np.int64).tobytes()
+
+
+class _Bundle(msgspec.Struct, array_like=True):
+    """What one message carries: blocks that have the same groups, and these."""
+
+    keys: msgspec.Raw
+    blocks: list[ResultBlock]
+
+
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(ResultBlock)
+_decoder = msgspec.msgpack.Decoder(_Bundle)
 _groups_decoder = msgspec.msgpack.Decoder(list[GroupKey])
 
 
-def encode(block: ResultBlock) -> bytes:
-    return _encoder.encode(block)
+@lru_cache(64)
+def _groups(keys: bytes) -> list[GroupKey]:
+    return _groups_decoder.decode(keys)
 
 
-def decode(message: bytes) -> ResultBlock:
-    return _decoder.decode(message)
+def messages(blocks: Iterable[ResultBlock]) -> Iterator[tuple[bytes, bytes]]:
+    """Key and value of the messages that carry a shard's blocks of one batch."""
+    together: dict[tuple[int, int], list[ResultBlock]] = {}
+    for block in blocks:
+        together.setdefault((block.end, id(block.keys)), []).append(block)
+    for alike in together.values():
+        key, at_once = f"{alike[0].end}|{alike[0].shard}".encode(), _at_once(alike[0])
+        for low in range(0, len(alike), at_once):
+            yield key, encode(alike[low : low + at_once])
+
+
+def _at_once(block: ResultBlock) -> int:
+    return max(1, MESSAGE_GOAL_BYTES // max(1, len(block.values)))
+
+
+def encode(blocks: Sequence[ResultBlock]) -> bytes:
+    """Of blocks with the same groups."""
+    slim = [msgspec.structs.replace(block, keys=_ELSEWHERE) for block in blocks]
+    return _encoder.encode(_Bundle(blocks[0].keys, slim))
+
+
+def decode(message: bytes) -> list[ResultBlock]:
+    bundle = _decoder.decode(message)
+    keys = bundle.keys.copy()  # so that a block does not keep the whole message
+    return [msgspec.structs.replace(block, keys=keys) for block in bundle.blocks]

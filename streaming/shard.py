@@ -22,7 +22,7 @@ from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
-from streaming.results import ResultBlock, answers
+from streaming.results import ResultBlock, answers, packed_counts
 from streaming.shuffle import PastReport, TaskReport
 from streaming.slices import Due, LaneSlices
 from streaming.sources import SourceSpec
@@ -442,9 +442,9 @@ class Shard:
                 shard=self.number,
                 batch=batch,
                 final=final,
-                keys=index.raw(present),
+                keys=index.all_raw() if len(present) == len(index) else index.raw(present),
                 values=numbers.tobytes(),
-                counts=columns.events.astype(np.int64).tobytes(),
+                counts=packed_counts(columns.events),
                 others=others,
                 revision=self.meta.revisions.get(member.query, {}).get(end, 0),
             )

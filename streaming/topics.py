@@ -24,7 +24,7 @@ class Topics:
 
     @property
     def results(self) -> str:
-        """Result blocks (`streaming/results.py`), keyed by query, window end and shard."""
+        """Result blocks (`streaming/results.py`), keyed by window end and shard."""
         return f"{self.prefix}.results"
 
     @property

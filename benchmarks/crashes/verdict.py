@@ -188,19 +188,17 @@ def check_group_windows(
 
 def _final_blocks(installation: Installation, verdict: Verdict) -> list[ResultBlock]:
     """Each once; one that was told again must have been told alike."""
-    blocks: dict[bytes, ResultBlock] = {}
-    for message in installation.read(installation.topics.results):
-        block = results.decode(message)
-        if not block.final:
-            continue
-        if block.key in blocks:
+    blocks: dict[tuple[str, int, int], ResultBlock] = {}
+    read = installation.read(installation.topics.results)
+    for block in (block for message in read for block in results.decode(message) if block.final):
+        if block.place in blocks:
             verdict.repeated_blocks += 1
             told = [
                 sorted(zip(each.row_starts(), each.rows(), strict=True), key=str)
-                for each in (block, blocks[block.key])
+                for each in (block, blocks[block.place])
             ]
-            verdict.expect(f"final block {block.key!r}, told again", *told)
-        blocks[block.key] = block
+            verdict.expect(f"final block {block.place}, told again", *told)
+        blocks[block.place] = block
     return list(blocks.values())
 
 

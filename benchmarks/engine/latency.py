@@ -122,12 +122,10 @@ def newest_known(stage: Bench, started: Millrace) -> list[tuple[int, int]]:
     """(when a result was readable, the newest event time in it), in ms, each newer than the one before."""
     known: list[tuple[int, int]] = []
     for message in read(stage.bootstrap_servers, started.topics.results):
-        block = results.decode(message.value)
-        if block.query != PROBE[0].id:
-            continue
-        newest = int(next(block.rows())[1] or 0)
-        if not known or newest > known[-1][1]:
-            known.append((message.appended, newest))
+        for block in results.decode(message.value):
+            newest = int(next(block.rows())[1] or 0)
+            if block.query == PROBE[0].id and (not known or newest > known[-1][1]):
+                known.append((message.appended, newest))
     return known
 
 

@@ -43,14 +43,14 @@ def peer_rows(messages: Iterable[Message]) -> Iterator[Told]:
 
 def millrace_rows(messages: Iterable[Message]) -> Iterator[Told]:
     """Rows of Millrace's blocks, final ones only: a peer's rows are final too."""
-    for message in messages:
-        block = results.decode(message.value)
+    blocks = ((block, message.appended) for message in messages for block in results.decode(message.value))
+    for block, appended in blocks:
         if not block.final:
             continue
         seconds, end = (block.end - block.start) // 1000, block.end // 1000
         for group, value, _ in block.rows():
             if value is not None:
-                yield Told((seconds, group[0], end), value, message.appended)
+                yield Told((seconds, group[0], end), value, appended)
 
 
 @dataclass(frozen=True)

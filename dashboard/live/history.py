@@ -132,7 +132,7 @@ class WindowHistory:
 
     def _roster(self, block: ResultBlock) -> _Roster:
         known = self._rosters.get(block.shard)
-        groups = [tuple(group) for group in block.groups]
+        groups = block.groups
         if known is None or known.groups != groups:
             known = self._rosters[block.shard] = _Roster(groups)
         return known
@@ -185,7 +185,7 @@ def block_values(block: ResultBlock) -> npt.NDArray[np.float64]:
 
 
 def block_counts(block: ResultBlock) -> npt.NDArray[np.int64]:
-    return np.frombuffer(block.counts, np.int64)
+    return block.event_counts()
 
 
 def _finite(value: float) -> float | None:

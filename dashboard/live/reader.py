@@ -112,7 +112,7 @@ class Reader:
     def _decode(self, topic: str, message: Any, arrivals: Arrivals) -> None:
         try:
             if topic == self._topics.results:
-                arrivals.blocks.append(decode(message.value))
+                arrivals.blocks += decode(message.value)
             elif topic == self._topics.meters:
                 arrivals.meters.append(_meter.decode(message.value))
             else:

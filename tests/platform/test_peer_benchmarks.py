@@ -129,7 +129,7 @@ def test_rows_are_read_from_json_and_from_final_blocks_alone() -> None:
         np.array([1.5, math.nan]).tobytes(), np.array([2, 1]).tobytes(),
     )  # fmt: skip
     provisional = msgspec.structs.replace(block, final=False)
-    messages = [Message(results.encode(each), 7) for each in (provisional, block)]
+    messages = [Message(results.encode([each]), 7) for each in (provisional, block)]
     assert list(rows.millrace_rows(messages)) == [Told((60, "d1", 120), 1.5, 7)]
 
 

@@ -146,8 +146,7 @@ def raw(letter: DeadLetter) -> bytes | None:
 
 def finals(stream: Stream) -> dict[oracle.Row, tuple[float | None, int]]:
     found = {}
-    for message in stream.read(stream.topics.results):
-        block = results.decode(message)
+    for block in (one for message in stream.read(stream.topics.results) for one in results.decode(message)):
         name, window = block.query.split("@")
         for group, value, count in block.rows() if block.final else ():
             found[name, *window.split("/"), group, block.start, block.end] = (value, count)

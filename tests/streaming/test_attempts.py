@@ -40,7 +40,8 @@ def after_a_batch(tasks: Engine) -> None:
 
 
 def told(messages: list[Message]) -> dict[tuple[str, ...], float | None]:
-    blocks = [results.decode(value) for topic, _, value in messages if topic == TOPICS.results]
+    told = [value for topic, _, value in messages if topic == TOPICS.results]
+    blocks = [block for message in told for block in results.decode(message)]
     return {group: value for block in blocks if block.final for group, value, _ in block.rows()}
 
 

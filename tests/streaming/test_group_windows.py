@@ -57,7 +57,7 @@ def expected(query: GroupQuery, happened: pa.Table) -> Found:
 def told(engine: Engine, query_id: str) -> Found:
     """Each block once: of a key there is one."""
     blocks = [block for block in engine.blocks if block.query == query_id]
-    assert len({block.key for block in blocks}) == len(blocks)
+    assert len({block.place for block in blocks}) == len(blocks)
     windows: Found = defaultdict(list)
     for block in blocks:
         assert block.final

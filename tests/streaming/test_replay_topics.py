@@ -85,9 +85,9 @@ def final_blocks(broker: str, own: Topics) -> list[ResultBlock]:
     blocks = {}
     while consumer.position(partition) < end:
         for record in consumer.poll(timeout_ms=500).get(partition, []):
-            block = results.decode(record.value)
-            if block.final:
-                blocks[block.query, block.end, block.shard] = block
+            for block in results.decode(record.value):
+                if block.final:
+                    blocks[block.query, block.end, block.shard] = block
     consumer.close()
     return list(blocks.values())
 

@@ -92,18 +92,21 @@ class LiveSource:
 
     def final(self, range_: int) -> dict[int, float]:
         """The final counts of windows of one length, by their ends."""
-        blocks = map(results.decode, _read(self._own, self._topics.results))
+        blocks = self._blocks()
         return {
             block.end: sum(value for _, value, _ in block.rows())
             for block in blocks
             if block.source == self.id and block.final and block.end - block.start == range_
         }
 
+    def _blocks(self) -> Iterator[results.ResultBlock]:
+        for message in _read(self._own, self._topics.results):
+            yield from results.decode(message)
+
     def counted(self, since: int = START) -> int:
         """Events in all windows that start at `since` or later, each by what was last told of it."""
         newest: dict[int, tuple[tuple[bool, int], float]] = {}
-        for message in _read(self._own, self._topics.results):
-            block = results.decode(message)
+        for block in self._blocks():
             if block.source == self.id and block.start >= since:
                 told = ((block.final, block.batch), sum(value for _, value, _ in block.rows()))
                 newest[block.end] = max(newest.get(block.end, told), told)

@@ -56,7 +56,7 @@ async def running(broker: str, topics: Topics) -> AsyncIterator[Running]:
 def send(broker: str, topics: Topics, *blocks: ResultBlock) -> None:
     producer = KafkaProducer(bootstrap_servers=broker)
     for one in blocks:
-        producer.send(topics.results, key=one.key, value=encode(one))
+        producer.send(topics.results, value=encode([one]))
     producer.close()
 
 
