@@ -64,6 +64,18 @@ class Columns:
         return Columns(self.events + newer.events, self.values + newer.values, tuple(states))
 
 
+def joined(all_columns: Sequence[Columns]) -> Columns:
+    """The groups of all, one after the other."""
+    if len(all_columns) == 1:
+        return all_columns[0]
+    parts = zip(*(columns.parts for columns in all_columns), strict=True)
+    return Columns(
+        np.concatenate([columns.events for columns in all_columns]),
+        np.concatenate([columns.values for columns in all_columns]),
+        tuple(np.concatenate(each, axis=1) for each in parts),
+    )
+
+
 def _combined(algebra: Algebra, older: np.ndarray, newer: np.ndarray) -> np.ndarray:
     """Group by group: (columns, groups)."""
     if algebra.dtype is object:

@@ -8,6 +8,7 @@ from streaming.group_keys import GroupKeys, Numbering
 GROUP_LIMIT = 1_000_000  # of a group-by in one shard: an identifier in a group-by must not end the job
 FEW_GROUPS = 1_000  # so many may stay for ever
 LOOK_EVERY = 64  # batches, at the limit: it costs a pass over all slices
+TOLD_AT_MOST = 100_000  # groups, in encoded lists of them that are kept
 OTHER = "…other"  # in every field of the group that takes what is beyond the limit
 
 
@@ -24,8 +25,7 @@ class GroupIndex:
         self._next_id = 0
         self._look_at = FEW_GROUPS
         self.chunks: list[int] = []  # under which ids the state log has its groups
-        self._told: tuple[np.ndarray, msgspec.Raw] | None = None
-        self._all_told: tuple[int, msgspec.Raw] | None = None
+        self._told: dict[bytes, msgspec.Raw] = {}  # by the numbers of their groups
 
     def __len__(self) -> int:
         return len(self._numbering)
@@ -79,8 +79,7 @@ class GroupIndex:
         kept, ids = self.keys.take(numbers), self.ids[numbers]
         self._numbering = Numbering()
         self._numbering.numbers(kept)
-        self._ids, self.chunks = ids, []
-        self._told = self._all_told = None
+        self._ids, self.chunks, self._told = ids, [], {}
         return True
 
     def numbers(self, keys: GroupKeys) -> np.ndarray:
@@ -93,13 +92,10 @@ class GroupIndex:
         return numbers
 
     def raw(self, numbers: np.ndarray) -> msgspec.Raw:
-        """The encoding of the list of some keys: the same object for the same keys, asked for in a row."""
-        if self._told is None or not np.array_equal(numbers, self._told[0]):
-            self._told = numbers, self.keys.raw(numbers)
-        return self._told[1]
-
-    def all_raw(self) -> msgspec.Raw:
-        """The encoding of the list of all keys."""
-        if self._all_told is None or self._all_told[0] != len(self):
-            self._all_told = len(self), self.keys.raw(np.arange(len(self)))
-        return self._all_told[1]
+        """The encoding of the list of some keys: the same object for the same keys, while it is known."""
+        which = numbers.tobytes()
+        if which not in self._told:
+            if (len(self._told) + 1) * len(numbers) > TOLD_AT_MOST:
+                self._told.clear()
+            self._told[which] = self.keys.raw(numbers)
+        return self._told[which]

@@ -21,7 +21,7 @@ from streaming.group_index import GroupIndex
 from streaming.group_lanes import GroupLane
 from streaming.group_rows import PackedRows, Rows
 from streaming.group_steps import Tables, Windows
-from streaming.results import ResultBlock, answers, packed_counts
+from streaming.results import ResultBlock, answers, as_counts
 from streaming.sessions import Sessions
 
 BUCKET = 512  # groups whose rows are stored together
@@ -128,7 +128,7 @@ class GroupLaneState:
                     final=True,
                     keys=told,
                     values=numbers[low:high].tobytes(),
-                    counts=packed_counts(found.events[low:high]),
+                    counts=as_counts(found.events[low:high]).tobytes(),
                     others=None if others is None else others[low:high],
                     starts=starts.tobytes(),
                     **about,

@@ -105,9 +105,9 @@ def _as_json(answer: Any) -> Any:
     return answer
 
 
-def packed_counts(counts: np.ndarray) -> bytes:
-    """Events per group, as a block has them."""
-    return counts.astype(np.int32 if counts.max(initial=0) <= _MOST_INT32 else np.int64).tobytes()
+def as_counts(counts: np.ndarray) -> np.ndarray:
+    """Numbers of events as blocks have them."""
+    return counts.astype(np.int32 if counts.max(initial=0) <= _MOST_INT32 else np.int64)
 
 
 class _Bundle(msgspec.Struct, array_like=True):

@@ -6,7 +6,7 @@ gives the same output, which is what makes a replayed batch harmless.
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -15,20 +15,21 @@ from optimizer.plan import Plan
 from streaming import group_partials, recall, shuffle
 from streaming.accounting import Counts
 from streaming.aggregates import AGGREGATES
-from streaming.columns import Columns
+from streaming.columns import Columns, joined
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
 from streaming.ladders import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
-from streaming.results import ResultBlock, answers, packed_counts
+from streaming.results import ResultBlock, answers, as_counts
 from streaming.shuffle import PastReport, TaskReport
 from streaming.slices import Due, LaneSlices
 from streaming.sources import SourceSpec
 from streaming.watermark import Watermark
 
 END_OF_DATA = b"end"  # in place of a plan: no more events will come, close every window
+ANSWERS_AT_ONCE = 100_000  # numbers, so that a million groups do not take their memory again
 PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent per batch
 
 
@@ -102,7 +103,7 @@ class Shard:
         self._note_revisions(seen, before, outcome)
         self._answer_finals(before, now, batch, outcome)
         for end, member in owed:
-            self._emit(member, end, self._spanning(member, end), batch, True, outcome)
+            self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
         self._answer_group_windows(now, batch, outcome)
@@ -324,11 +325,14 @@ class Shard:
                 for end, member in due
             ]
             found = slices.finals(dues, now, chains.get(lane, set()))
+            answered: dict[str, tuple[Member, list[tuple[int, Columns]]]] = {}
             for (end, member), columns in zip(due, found, strict=True):
-                self._emit(member, end, self._needed(member, columns, slices), batch, True, outcome)
+                answered.setdefault(member.query, (member, []))[1].append((end, columns))
+            for member, windows in answered.values():
+                self._emit_all(member, windows, slices, batch, outcome)
             slices.seconds = time.perf_counter() - began
         for end, member in spanning:
-            self._emit(member, end, self._spanning(member, end), batch, True, outcome)
+            self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
 
     def _answer_provisionals(self, watermark: int, batch: int, outcome: Outcome) -> None:
         """Windows that moved in this batch and are not final yet, up to the one in progress."""
@@ -345,13 +349,13 @@ class Shard:
                 if len(pieces) == 1:
                     single[pieces[0][0]].append((end, member))
                 else:
-                    self._emit(member, end, self._spanning(member, end), batch, False, outcome)
+                    self._emit(member, [end], self._spanning(member, end), batch, False, outcome)
         for lane, moved in ((lane, moved) for lane, moved in single.items() if moved):
             slices = self.lanes[lane]
             spans = [(end - member.range, end) for end, member in moved]
             found = slices.provisionals(spans, len(self._group_index(slices)))
             for (end, member), columns in zip(moved, found, strict=True):
-                self._emit(member, end, self._needed(member, columns, slices), batch, False, outcome)
+                self._emit(member, [end], self._needed(member, columns, slices), batch, False, outcome)
 
     def _answer_group_windows(self, now: int, batch: int, outcome: Outcome) -> None:
         """Count and session windows that became final; of lanes that have gone, let the state go."""
@@ -420,35 +424,56 @@ class Shard:
             columns = columns.combined(found.only(names, held.parts), parts)
         return columns
 
-    def _emit(
-        self, member: Member, end: int, columns: Columns, batch: int, final: bool, outcome: Outcome
+    def _emit_all(
+        self,
+        member: Member,
+        windows: list[tuple[int, Columns]],
+        slices: LaneSlices,
+        batch: int,
+        outcome: Outcome,
     ) -> None:
-        """`columns` has the parts of the member's aggregate, in its order."""
+        """Final windows of one member, many at a time: a call for each would take longer than its numbers."""
+        places = slices.places_of(member.aggregate)
+        at_once = max(1, ANSWERS_AT_ONCE // max(1, windows[0][1].width))
+        for low in range(0, len(windows), at_once):
+            ends = [end for end, _ in windows[low : low + at_once]]
+            columns = joined([each.at(places) for _, each in windows[low : low + at_once]])
+            self._emit(member, ends, columns, batch, True, outcome)
+
+    def _emit(
+        self, member: Member, ends: Sequence[int], columns: Columns, batch: int, final: bool, outcome: Outcome
+    ) -> None:
+        """`columns` has all groups of one end after the other, and the parts of the member's aggregate."""
+        width = columns.width // len(ends)
         present = np.flatnonzero(columns.events > 0)
-        if not len(present):
-            return
+        bounds = np.searchsorted(present, np.arange(len(ends) + 1) * width).tolist()
         if len(present) < columns.width:
             columns = columns.of_groups(present)
         index = self._group_index(self.lanes[member.segments[-1].lane])
         values = columns.values if member.field else columns.events  # a count of nothing counts events
         numbers, others = answers(AGGREGATES[member.aggregate], values, columns.parts)
-        outcome.blocks.append(
-            ResultBlock(
-                source=self.source.id,
-                query=member.query,
-                plan=self.meta.timeline.version,
-                start=end - member.range,
-                end=end,
-                shard=self.number,
-                batch=batch,
-                final=final,
-                keys=index.all_raw() if len(present) == len(index) else index.raw(present),
-                values=numbers.tobytes(),
-                counts=packed_counts(columns.events),
-                others=others,
-                revision=self.meta.revisions.get(member.query, {}).get(end, 0),
+        counts = as_counts(columns.events)
+        revisions = self.meta.revisions.get(member.query, {})
+        for place, (end, low, high) in enumerate(zip(ends, bounds, bounds[1:], strict=False)):
+            if low == high:
+                continue
+            outcome.blocks.append(
+                ResultBlock(
+                    source=self.source.id,
+                    query=member.query,
+                    plan=self.meta.timeline.version,
+                    start=end - member.range,
+                    end=end,
+                    shard=self.number,
+                    batch=batch,
+                    final=final,
+                    keys=index.raw(present[low:high] - place * width),
+                    values=numbers[low:high].tobytes(),
+                    counts=counts[low:high].tobytes(),
+                    others=None if others is None else others[low:high],
+                    revision=revisions.get(end, 0),
+                )
             )
-        )
 
     # --- letting go and telling -----------------------------------------------------------------------
 

@@ -226,13 +226,16 @@ class LaneSlices:
         """Gather partials in their open slices; returns the starts of the slices touched."""
         starts, position = np.unique(partials.start, return_inverse=True)
         by_slice = np.argsort(position, kind="stable")
-        bounds = np.searchsorted(position[by_slice], np.arange(1, len(starts)))
-        for start, rows in zip(starts.tolist(), np.split(by_slice, bounds), strict=True):
+        bounds = np.searchsorted(position[by_slice], np.arange(len(starts) + 1)).tolist()
+        group = groups[partials.group[by_slice]]
+        events, values = partials.events[by_slice], partials.values[by_slice]
+        parts = [states[:, by_slice] for states in partials.parts]
+        for start, low, high in zip(starts.tolist(), bounds, bounds[1:], strict=False):
             self.open_slice(start, width).merge(
-                groups[partials.group[rows]],
-                partials.events[rows],
-                partials.values[rows],
-                [states[:, rows] for states in partials.parts],
+                group[low:high],
+                events[low:high],
+                values[low:high],
+                [states[:, low:high] for states in parts],
                 width,
             )
         return starts.tolist()

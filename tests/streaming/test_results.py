@@ -7,13 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streaming import results
-from streaming.results import ResultBlock, decode, messages, packed_counts
+from streaming.results import ResultBlock, as_counts, decode, messages
 
 
 def block(query: str, end: int, keys: msgspec.Raw, counts: list[int]) -> ResultBlock:
     values = np.arange(len(counts)) / 4
     return ResultBlock(
-        "s", query, 7, end - 1_000, end, 1, 3, True, keys, values.tobytes(), packed_counts(np.array(counts))
+        "s",
+        query,
+        7,
+        end - 1_000,
+        end,
+        1,
+        3,
+        True,
+        keys,
+        values.tobytes(),
+        as_counts(np.array(counts)).tobytes(),
     )
 
 
