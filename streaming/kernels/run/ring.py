@@ -36,10 +36,14 @@ class SliceRing:
         self.widen(groups)
         kept = self.next + count - self.first
         self.deepen(kept + kept // 4)  # a quarter of them stay for a while after they were evicted
-        numbers = np.arange(self.next, self.next + count) % self.depth
-        self.rows[:, numbers, :groups] = partials
+        at = self.next % self.depth
+        # A span is written many times faster than rows that are named one by one, as where the ring ends.
+        places: slice | np.ndarray = slice(at, at + count)
+        if at + count > self.depth:
+            places = np.arange(at, at + count) % self.depth
+        self.rows[:, places, :groups] = partials
         if groups < self.rows.shape[2]:
-            self.rows[:, numbers, groups:] = self._nothing
+            self.rows[:, places, groups:] = self._nothing
         self.next += count
         self.intact = max(self.intact, self.next - self.depth)
 
