@@ -23,7 +23,9 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from streaming.kafka_connection import Connection, raise_for
-from streaming.watch import SourceProblem, gone, refused, silent
+from streaming.reach import SourceProblem, secure_options, why_not
+from streaming.security import PLAINTEXT, Security
+from streaming.watch import gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
@@ -56,10 +58,13 @@ class Patience:
 class TopicClient:
     """Asks about one topic; raises SourceProblem when it cannot. `client_options` are kafka-python's."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, **client_options: Any) -> None:
+    def __init__(
+        self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT, **client_options: Any
+    ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
-        self._options = client_options
+        self._security = security
+        self._options = secure_options(security) | client_options
         self._idle: dict[str, list[Connection]] = defaultdict(list)  # by address
         self._leaders: dict[int, Leader | None] = {}  # by partition; None while there is none
         self._looked = float("-inf")  # when the leaders were asked for
@@ -190,7 +195,7 @@ class TopicClient:
         timed_out = isinstance(error, RequestTimedOutError)  # kafka-python's word for its own timeouts
         if isinstance(error, BrokerResponseError) and not timed_out:
             return refused(self._bootstrap_servers, self._topic, error)
-        return silent(self._bootstrap_servers)
+        return why_not(self._bootstrap_servers, self._security) or silent(self._bootstrap_servers)
 
 
 def _address(broker: Any) -> str:

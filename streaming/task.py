@@ -85,7 +85,7 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
         yield _input_batch(HEARTBEAT, -1, [0], [given.clock], pa.array([None], pa.binary()), given.now)
     if given.plan is not None:
         yield _input_batch(PLAN, 0, [0], [given.now], pa.array([given.plan], pa.binary()), given.now)
-    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    reader = _reader(setup.source)
     for each in given.ranges:
         gaps: list[tuple[int, int]] = []
         yield from _events(reader, each, given.now, gaps)
@@ -95,9 +95,13 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
 
 
 def _past_messages(setup: TaskSetup, given: PastInput, now: int) -> Iterator[pa.RecordBatch]:
-    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    reader = _reader(setup.source)
     for each in given.ranges:
         yield from _events(reader, each, now, [])
+
+
+def _reader(source: SourceSpec) -> kafka_log.LogReader:
+    return kafka_log.reader(source.bootstrap_servers, source.topic, source.security)
 
 
 def _events(
