@@ -23,7 +23,7 @@ from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from streaming.kafka_connection import Connection, raise_for
-from streaming.reach import SourceProblem, secure_options, why_not
+from streaming.reach import SourceProblem, address_of, secure_options, why_not
 from streaming.security import PLAINTEXT, Security
 from streaming.watch import gone, refused, silent
 
@@ -132,7 +132,7 @@ class TopicClient:
             include_topic_authorized_operations=False,
         )
         answer = self._ask_any(request)
-        brokers = {broker.node_id: _address(broker) for broker in answer.brokers}
+        brokers = {broker.node_id: address_of(broker) for broker in answer.brokers}
         (topic,) = answer.topics
         self._leaders = {
             part.partition_index: Leader(brokers[part.leader_id], part.leader_epoch)
@@ -196,8 +196,3 @@ class TopicClient:
         if isinstance(error, BrokerResponseError) and not timed_out:
             return refused(self._bootstrap_servers, self._topic, error)
         return why_not(self._bootstrap_servers, self._security) or silent(self._bootstrap_servers)
-
-
-def _address(broker: Any) -> str:
-    host = f"[{broker.host}]" if ":" in broker.host else broker.host
-    return f"{host}:{broker.port}"

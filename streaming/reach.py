@@ -14,7 +14,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
-from kafka.errors import IllegalSaslStateError, KafkaError, KafkaTimeoutError
+from kafka.errors import IllegalSaslStateError, KafkaError, KafkaTimeoutError, RequestTimedOutError
 from kafka.net.sasl import get_sasl_mechanism
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
@@ -88,6 +88,38 @@ def why_not(bootstrap_servers: str, security: Security) -> Unreachable | None:
     return None
 
 
+def misdirected(bootstrap_servers: str, security: Security) -> Unreachable | None:
+    """Why brokers cannot be reached where they say they are, though an address of the cluster lets us in."""
+    for address in map(str.strip, bootstrap_servers.split(",")):
+        if closed_because(address, ANSWER_SECONDS / 2) is None:
+            return _sent_on(address, security)
+    return None
+
+
+def _sent_on(address: str, security: Security) -> Unreachable | None:
+    connection = Connection(address, secure_options(security))
+    try:
+        brokers = connection.ask(_about_brokers()).brokers
+    finally:
+        connection.close()
+    for broker in brokers:
+        told = address_of(broker)
+        reason = None if told == address else closed_because(told, ANSWER_SECONDS / 2)
+        if reason is not None:
+            return Unreachable(
+                "bootstrap_servers",
+                f"{address} answers, but sends readers on to {told}. {reason}"
+                " If that address is meant for others, use the listener that is meant for us.",
+            )
+    return None
+
+
+def address_of(broker: Any) -> str:
+    """Host and port of a broker as a cluster told of it."""
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    return f"{host}:{broker.port}"
+
+
 def _why_not_at(address: str, security: Security) -> Unreachable | None:
     try:
         connection = Connection(address, secure_options(security))
@@ -108,12 +140,12 @@ def _about_brokers() -> MetadataRequest:
 
 
 def _explained(address: str, security: Security, error: Exception) -> Unreachable:
+    if isinstance(error, KafkaTimeoutError | RequestTimedOutError | TimeoutError):
+        return Unreachable("bootstrap_servers", f"The Kafka cluster at {address} does not answer.")
     problem = _tls_problem(address, security) if security.is_encrypted else _plain_problem(address)
     problem = problem or _login_problem(address, security)
     if problem is not None:
         return problem
-    if isinstance(error, KafkaTimeoutError | TimeoutError):
-        return Unreachable("bootstrap_servers", f"{address} does not answer within {ANSWER_SECONDS:.0f} s.")
     return Unreachable("bootstrap_servers", f"{address} answers, but not as a Kafka broker; check the port.")
 
 

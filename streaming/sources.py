@@ -34,6 +34,7 @@ class SourceSpec:
     future_bound: int | None = FUTURE_BOUND_MS  # ms that an event may be ahead of the clock; None: any
     past_bound: int | None = None  # ms that an event may be older than its message; None: any
     avro_schema: str = ""  # the writer's, as JSON, where the format is Avro
+    registry: str = ""  # address of a schema registry, where Avro messages name their schemas
     security: Security = PLAINTEXT
 
     @property
@@ -44,6 +45,8 @@ class SourceSpec:
         """
         identity = {**self.to_json(), "layout": LAYOUT}
         del identity["security"]
+        if not self.registry:
+            del identity["registry"]  # as it was before there was any
         fingerprint = sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:12]
         return f"{self.id}-{fingerprint}"
 
@@ -68,6 +71,7 @@ class SourceSpec:
             "future_bound": self.future_bound,
             "past_bound": self.past_bound,
             "avro_schema": self.avro_schema,
+            "registry": self.registry,
             "security": self.security.to_json(),
         }
 

@@ -23,6 +23,7 @@ from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Lane, Timeline
 from streaming.placement import shards_in
 from streaming.progress import Progress
+from streaming.registry import schemas_of
 from streaming.shuffle import PartitionReport, PastReport, TaskReport
 from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
@@ -253,7 +254,8 @@ def _take_events(
     """Decode one partition's messages, in log order, and set aside what is refused."""
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
-    options = FormatOptions(tuple(source.types), source.avro_schema, dictionaries=True)
+    by_id = schemas_of(source.registry) if source.registry else None
+    options = FormatOptions(tuple(source.types), source.avro_schema, by_id, dictionaries=True)
     decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
