@@ -102,15 +102,11 @@ def _ssl_context(security: Security) -> ssl.SSLContext:
 def _load_client_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Python's ssl takes files alone: they are readable by us alone, and gone at once."""
     with tempfile.TemporaryDirectory(prefix="millrace-tls-") as folder:  # its mode is 700
-        paths = []
-        for name, text in (("certificate.pem", certificate), ("key.pem", key)):
-            path = Path(folder) / name
-            path.touch(mode=0o600)
-            path.write_text(text)
-            paths.append(path)
+        certificate_path = _private_file(Path(folder) / "certificate.pem", certificate)
+        key_path = _private_file(Path(folder) / "key.pem", key)
         try:
             # An encrypted key must not make OpenSSL ask on a terminal.
-            context.load_cert_chain(*paths, password="")
+            context.load_cert_chain(certificate_path, key_path, password="")
         except ssl.SSLError as error:
             if error.reason == "KEY_VALUES_MISMATCH":
                 raise InvalidPem(
@@ -118,6 +114,12 @@ def _load_client_certificate(context: ssl.SSLContext, certificate: str, key: str
                 ) from error
             sentence = "The client certificate or its key is not PEM text, or the key is encrypted."
             raise InvalidPem("certificate", sentence) from error
+
+
+def _private_file(path: Path, text: str) -> Path:
+    path.touch(mode=0o600)
+    path.write_text(text)
+    return path
 
 
 # --- secrets --------------------------------------------------------------------------------------------

@@ -77,7 +77,9 @@ class ConnectionForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
-        others = Connection.objects.exclude(pk=self.editing.pk if self.editing else None)
+        others = Connection.objects.all()
+        if self.editing:
+            others = others.exclude(pk=self.editing.pk)
         if others.filter(name__iexact=name).exists():
             raise forms.ValidationError(f"There is a connection “{name}” already: choose another name.")
         return name

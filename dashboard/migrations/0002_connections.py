@@ -1,12 +1,14 @@
 """Connections: shared by sources, one for every list of addresses that there is."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 from django.utils.text import slugify
 
 
-def share_addresses(apps, schema_editor):
+def share_addresses(apps: Any, schema_editor: Any) -> None:
     """Give the sources of one address list one connection, named by it."""
     source_model = apps.get_model("dashboard", "Source")
     connection_model = apps.get_model("dashboard", "Connection")

@@ -256,7 +256,8 @@ class SettingsForm(ReadingForm):
         """What was not sent stays as it is."""
         self.source = source
         merged = QueryDict(mutable=True)
-        merged.update(MultiValueDict(_as_typed(source)))
+        for name, values in _as_typed(source).items():
+            merged.setlist(name, values)
         for name in data or ():
             merged.setlist(name, _all(data or {}, name))
         super().__init__(merged)
@@ -270,7 +271,7 @@ class SettingsForm(ReadingForm):
             raise forms.ValidationError("The fields of the source changed meanwhile: look at them again.")
         for query in self.source.queries.all():
             try:
-                check_fields(query.spec(), dict(fields))
+                check_fields(query.spec(), dict(fields))  # type: ignore[arg-type]  # of KINDS alone
             except InvalidQuery as problem:
                 sentence = f"The query “{query.name}” would fail: {problem.sentence} Change it first."
                 raise forms.ValidationError(sentence) from problem
