@@ -33,19 +33,27 @@ def connection_new(request: HttpRequest) -> HttpResponse:
     form = ConnectionForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         if within_wizard:
-            return _wizard_step(request, form, "")
+            chosen = (request.POST or request.GET).get("connection", "")
+            return _wizard_step(request, form, chosen)
         status = 422 if form.is_bound else 200
         return render(request, "connections/form.html", {"form": form}, status=status)
     connection = form.save(signed_in(request))
     if within_wizard:
-        return _wizard_step(request, None, connection.key)
+        return _wizard_step(request, None, connection.key, just_made=True)
     messages.info(request, f"Saved “{connection.name}”.")
     return redirect("connections")
 
 
-def _wizard_step(request: HttpRequest, form: ConnectionForm | None, chosen: str) -> HttpResponse:
-    context = {"connections": Connection.objects.all(), "connection_form": form, "chosen": chosen}
-    return render(request, "sources/_connection_step.html", context | {"just_made": bool(chosen)})
+def _wizard_step(
+    request: HttpRequest, form: ConnectionForm | None, chosen: str, *, just_made: bool = False
+) -> HttpResponse:
+    context = {
+        "connections": Connection.objects.all(),
+        "connection_form": form,
+        "chosen": chosen,
+        "just_made": just_made,
+    }
+    return render(request, "sources/_connection_step.html", context)
 
 
 @require_http_methods(["GET", "POST"])
