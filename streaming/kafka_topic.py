@@ -14,10 +14,13 @@ from typing import Any, TypeVar
 from kafka.admin import OffsetSpec
 from kafka.errors import (
     BrokerResponseError,
+    IllegalSaslStateError,
     KafkaError,
     LeaderNotAvailableError,
     RequestTimedOutError,
+    SaslAuthenticationFailedError,
     UnknownTopicOrPartitionError,
+    UnsupportedSaslMechanismError,
 )
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
@@ -30,6 +33,13 @@ from streaming.watch import gone, refused, silent
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
 LOOK_EVERY = 3.0  # seconds after which new partitions are noticed
+
+NOT_OF_THE_TOPIC = (
+    RequestTimedOutError,  # kafka-python's word for its own timeouts
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    IllegalSaslStateError,
+)
 
 _T = TypeVar("_T")
 _Part = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
@@ -192,7 +202,6 @@ class TopicClient:
                     f"“{self._topic}” on {self._bootstrap_servers} has no partition {error.args[0]}."
                 )
             return gone(self._bootstrap_servers, self._topic)
-        timed_out = isinstance(error, RequestTimedOutError)  # kafka-python's word for its own timeouts
-        if isinstance(error, BrokerResponseError) and not timed_out:
+        if isinstance(error, BrokerResponseError) and not isinstance(error, NOT_OF_THE_TOPIC):
             return refused(self._bootstrap_servers, self._topic, error)
         return why_not(self._bootstrap_servers, self._security) or silent(self._bootstrap_servers)

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 
-from streaming import kafka_log, security
+from streaming import kafka_log, kafka_topic, security
 from streaming.job import Job
 from streaming.kafka_log import LogReader
 from streaming.reach import SourceProblem, why_not
@@ -198,6 +198,15 @@ def test_the_engine_reads_through_tls_and_scram(secured: SecuredBroker, topic: s
     reader.close()
     assert values == [b"%06d" % number * 170 for number in range(6_000)]
     assert look(secured.at("tlslogin"), topic, secured.login()).end == {0: 6_000}
+
+
+def test_a_wrong_password_is_named_by_who_reads(
+    secured: SecuredBroker, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_topic, "PATIENCE_SECONDS", 0.0)
+    reader = LogReader(secured.at("tlslogin"), topic, secured.login(password="no", mechanism="PLAIN"))
+    with pytest.raises(SourceProblem, match="refused the user name or the password"):
+        reader.ends()
 
 
 def test_a_process_reads_anew_with_new_credentials(secured: SecuredBroker, topic: str) -> None:
