@@ -4,10 +4,12 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.migrations.recorder import MigrationRecorder
 
-from dashboard.models import Board, Panel, SavedQuery, Source
+from dashboard.connections.keys import free_key
+from dashboard.models import Board, Connection, Panel, SavedQuery, Source
 from dashboard.planning.service import replan
 from streaming import demo
 
@@ -80,7 +82,7 @@ def _create(bootstrap_servers: str) -> None:
     source = Source.objects.create(
         key=SOURCE_KEY,
         name=demo.TOPIC,
-        bootstrap_servers=bootstrap_servers,
+        connection=_connection(bootstrap_servers, owner),
         topic=demo.TOPIC,
         schema=SCHEMA,
         event_time="ts",
@@ -96,11 +98,22 @@ def _create(bootstrap_servers: str) -> None:
     replan(source, "The demo was set up")
 
 
+def _connection(bootstrap_servers: str, owner: User | None) -> Connection:
+    """The plain one to this address, if there is none yet a new one."""
+    known = Connection.objects.filter(bootstrap_servers=bootstrap_servers, protocol="PLAINTEXT").first()
+    return known or Connection.objects.create(
+        key=free_key(Connection, bootstrap_servers),
+        name=bootstrap_servers[:80],
+        bootstrap_servers=bootstrap_servers,
+        created_by=owner,
+    )
+
+
 def _follow_broker(source: Source, bootstrap_servers: str) -> None:
     """The demo runs wherever Millrace's own broker does, also after that moved to another port."""
     if source.bootstrap_servers != bootstrap_servers:
-        source.bootstrap_servers = bootstrap_servers
-        source.save(update_fields=["bootstrap_servers"])
+        source.connection = _connection(bootstrap_servers, source.created_by)
+        source.save(update_fields=["connection"])
         replan(source, f"The demo moved to {bootstrap_servers}")
 
 

@@ -1,9 +1,15 @@
 """Settings, all from the environment (`.env.example` lists every key); defaults need no server."""
 
+import os
 import secrets
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from streaming import security
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -13,16 +19,30 @@ VAR_DIR = Path(env("MILLRACE_VAR", default=str(BASE_DIR / "var"))).resolve()
 VAR_DIR.mkdir(parents=True, exist_ok=True)
 
 
-def _kept_secret() -> str:
-    """The signing key of an installation that was given none: made once, readable by its owner."""
-    path = VAR_DIR / "secret_key"
+def _kept_secret(name: str, make: Callable[[], str]) -> str:
+    """A key of an installation that was given none: made once, readable by its owner."""
+    path = VAR_DIR / name
     if not path.exists():
-        path.touch(mode=0o600)
-        path.write_text(secrets.token_urlsafe(50))
+        own = path.with_suffix(f".{os.getpid()}")
+        own.touch(mode=0o600)
+        own.write_text(make())
+        with suppress(FileExistsError):  # another process was faster: all use its key
+            os.link(own, path)
+        own.unlink()
     return path.read_text()
 
 
-SECRET_KEY = env("MILLRACE_SECRET_KEY", default="") or _kept_secret()
+SECRET_KEY = env("MILLRACE_SECRET_KEY", default="") or _kept_secret(
+    "secret_key", lambda: secrets.token_urlsafe(50)
+)
+# In the environment, where the job and its workers find it, too.
+os.environ["MILLRACE_SECRETS_KEY"] = env("MILLRACE_SECRETS_KEY", default="") or _kept_secret(
+    "secrets_key", security.new_key
+)
+try:
+    security.check_keys()
+except security.SecretProblem as problem:
+    raise ImproperlyConfigured(str(problem)) from problem
 DEBUG = env.bool("MILLRACE_DEBUG", default=False)
 ALLOWED_HOSTS = env.list("MILLRACE_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.list("MILLRACE_TRUSTED_ORIGINS", default=[])

@@ -17,7 +17,7 @@ class Place:
     name: str
     url: str  # name of the view
     icon: str
-    prefix: str
+    prefix: str | tuple[str, ...]
     count: int | None = None
 
     def holds(self, address: str) -> bool:
@@ -32,7 +32,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         Place("Home", "home", "home", "/"),
         Place("Dashboards", "boards", "layout-dashboard", "/dashboards", Board.objects.count()),
         Place("Queries", "queries", "wave-square", "/queries", SavedQuery.objects.count()),
-        Place("Sources", "sources", "database", "/sources", Source.objects.count()),
+        Place("Sources", "sources", "database", ("/sources", "/connections"), Source.objects.count()),
         Place("Plan", "plan", "binary-tree-2", "/plan"),
     )
     here = next((place for place in places if place.holds(request.path)), None)

@@ -6,6 +6,7 @@ urlpatterns = [
     path("", include("dashboard.boards.urls")),
     path("", include("dashboard.accounts.urls")),
     path("sources/", include("dashboard.sources.urls")),
+    path("connections/", include("dashboard.connections.urls")),
     path("queries/", include("dashboard.queries.urls")),
     path("plan/", include("dashboard.planning.urls")),
 ]

@@ -124,13 +124,18 @@ class Broker:
     def _format_storage(self) -> None:
         """KRaft wants its directory formatted with a cluster id before the first start."""
         command = self._java_command(
-            "kafka.tools.StorageTool", "format", "-t", _new_cluster_id(), "-c", str(self._properties)
+            "kafka.tools.StorageTool",
+            *("format", "-t", _new_cluster_id(), "-c", str(self._properties), *self._format_options()),
         )
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BrokerError(
                 f"Kafka could not prepare {self._log_dir}: {(done.stderr or done.stdout).strip()}"
             )
+
+    def _format_options(self) -> list[str]:
+        """What else the storage is to hold from the start."""
+        return []
 
     def _java_command(self, main: str, *arguments: str, options: tuple[str, ...] = ()) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.data_dir / 'log4j2.properties'}"

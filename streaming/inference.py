@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -15,6 +15,7 @@ import msgspec
 from streaming.sources import FieldType, TimeUnit
 
 EXAMPLE_LENGTH = 80
+MOST_DEPTH = 8  # of objects within objects that are looked into
 _KINDS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
@@ -22,10 +23,12 @@ _KINDS: dict[type, str] = {
     str: "text",
     dict: "object",
     list: "list",
+    bytes: "bytes",
 }
 _WORDS = {
     "object": "an object",
     "list": "a list",
+    "bytes": "bytes",
     "text": "text",
     "number": "numbers",
     "boolean": "true or false",
@@ -73,12 +76,36 @@ class Inference:
 def infer(values: Sequence[bytes | None], message_format: str = "json") -> Inference:
     """Fields and types of a sample of messages, newest first; what is no object or record is left out."""
     if message_format in _DELIMITERS:
-        objects = _records(values, _DELIMITERS[message_format])
+        objects: list[Any] = _records(values, _DELIMITERS[message_format])
     else:
-        objects = [item for item in map(_decode, values) if item is not None]
-    names = dict.fromkeys(name for item in objects for name in item)
-    fields = tuple(_field(name, [item.get(name) for item in objects]) for name in names)
-    return Inference(fields, len(values), len(objects))
+        objects = [_decode(value) for value in values]
+    return infer_objects(objects, len(values))
+
+
+def infer_objects(objects: Iterable[dict[str, Any] | None], messages: int) -> Inference:
+    """The same of messages that were decoded; None is one that could not be."""
+    readable = [item for item in objects if item is not None]
+    fields: dict[str, InferredField] = {}
+    for field in _fields(readable, ""):
+        fields.setdefault(field.name, field)
+    return Inference(tuple(fields.values()), messages, len(readable))
+
+
+def _fields(objects: list[dict[str, Any]], path: str) -> Iterator[InferredField]:
+    """Fields by their paths: what is always an object is looked into."""
+    for name in dict.fromkeys(name for item in objects for name in item):
+        values = [item.get(name) for item in objects]
+        present = [value for value in values if value is not None]
+        is_object = any(present) and all(isinstance(value, dict) for value in present)
+        if path and "." in name:
+            example = _example(present[0]) if present else "null"
+            yield InferredField(
+                path + name, None, 0.0, example, "Its name has a dot, so no path leads to it."
+            )
+        elif is_object and path.count(".") < MOST_DEPTH:
+            yield from _fields([value or {} for value in values], f"{path}{name}.")
+        else:
+            yield _field(path + name, values)
 
 
 def _decode(value: bytes | None) -> dict[str, Any] | None:
@@ -138,7 +165,7 @@ def _field(name: str, values: list[Any]) -> InferredField:
         )
     kind, share = _kind(present)
     example = _example(next(value for value in present if _fits(value, kind)))
-    if kind in ("object", "list"):
+    if kind in ("object", "list", "bytes"):
         return InferredField(name, None, missing, example, f"Holds {_WORDS[kind]}, which queries cannot use.")
     note = (
         ""

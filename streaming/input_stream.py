@@ -25,6 +25,7 @@ from pyspark.sql.types import StructType
 
 from streaming.kafka_topic import TopicClient
 from streaming.progress import Progress, ProgressReader
+from streaming.security import PLAINTEXT, Security
 
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
@@ -56,6 +57,7 @@ class InputSetup:
     tasks: int
     task: bytes
     labels: list[int]  # by shard
+    security: Security = PLAINTEXT  # of the source's cluster
 
     def option(self) -> str:
         return b64encode(msgspec.msgpack.encode(self)).decode()
@@ -181,7 +183,7 @@ class InputReader(DataSourceStreamReader):
             client.close()
 
     def _events(self) -> TopicClient:
-        return self._client(self._setup.bootstrap_servers, self._setup.topic)
+        return self._client(self._setup.bootstrap_servers, self._setup.topic, self._setup.security)
 
     def _plans_end(self) -> int:
         return self._client(self._setup.own_servers, self._setup.plans_topic).ends()[0]
@@ -229,10 +231,10 @@ class InputReader(DataSourceStreamReader):
         self._looked[what] = now
         return True
 
-    def _client(self, bootstrap_servers: str, topic: str) -> TopicClient:
+    def _client(self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> TopicClient:
         key = (bootstrap_servers, topic)
         if key not in self._clients:
-            self._clients[key] = TopicClient(*key)
+            self._clients[key] = TopicClient(*key, security)
         return self._clients[key]
 
     def _newest_plan(self, start: int, until: int) -> bytes | None:

@@ -189,14 +189,15 @@ class Job:
             log.error("The plan of %s at offset %d cannot be read: %s", key, offset, error)
             return
         known = self._sources.get(key)
-        if known is not None and known.source != source:
+        if known is not None and known.source.stream != source.stream:
             log.info("Source %s was changed; it starts anew.", key)
             self._forget(key)
             known = None
         if known is None:
-            watch = Watch(source.bootstrap_servers, source.topic)
-            self._sources[key] = Running(source, plan, offset, watch)
+            self._sources[key] = Running(source, plan, offset, _watch(source))
         else:
+            if known.source != source:
+                self._let_in_otherwise(known, source)
             known.plan, known.plan_offset = plan, offset
         log.info(
             "Plan %d of %s: %d queries in %d trees.",
@@ -205,6 +206,13 @@ class Job:
             len(plan.all_queries),
             len(plan.all_trees),
         )
+
+    def _let_in_otherwise(self, running: Running, source: SourceSpec) -> None:
+        """The same stream with another login or certificate: `_check` restarts its query."""
+        log.info("Source %s has other credentials; it goes on where it is.", source.id)
+        running.watch.stop()
+        running.source, running.watch = source, _watch(source)
+        running.failures, running.retry_at = 0, 0.0
 
     def _forget(self, key: str) -> None:
         running = self._sources.pop(key, None)
@@ -288,6 +296,9 @@ class Job:
         """A query that runs: is its topic still there, still the same, and what got lost?"""
         watch = running.watch
         running.note_batch()
+        if running.stream is not None and running.stream.security != running.source.security:
+            self._end_query(running)
+            return
         if watch.problem is not None:
             self._check_problem(running, watch, watch.problem)
             return
@@ -416,6 +427,10 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
     finally:
         if engine.is_alive(spark):
             spark.stop()
+
+
+def _watch(source: SourceSpec) -> Watch:
+    return Watch(source.bootstrap_servers, source.topic, source.security)
 
 
 def _of_topic(source: SourceSpec, topic_id: str) -> SourceSpec:

@@ -17,8 +17,7 @@ from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer import FetchRequest
 
-from streaming.watch import ANSWER_SECONDS
-
+ANSWER_SECONDS = 4.0  # a cluster that takes longer counts as unreachable
 FETCH_BYTES = 4 << 20  # more is no faster, less is slower
 FETCH_WAIT_MS = 500  # how long a broker may wait for the first message
 MOST_BYTES = 1 << 30  # of an answer; a broker that announces more is none

@@ -12,8 +12,9 @@ from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from streaming.kafka_connection import FETCH_BYTES
 from streaming.kafka_topic import Patience, TopicClient
+from streaming.reach import SourceProblem
 from streaming.record_batches import Damaged, Messages, RecordBatches
-from streaming.watch import SourceProblem
+from streaming.security import PLAINTEXT, Security
 
 SPARE_BYTES = 64 << 10  # asked for on top of what messages should take
 EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its end
@@ -22,8 +23,10 @@ EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its
 class LogReader(TopicClient):
     """Reads one topic; raises SourceProblem when it cannot. `client_options` are kafka-python's."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, **client_options: Any) -> None:
-        super().__init__(bootstrap_servers, topic, **client_options)
+    def __init__(
+        self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT, **client_options: Any
+    ) -> None:
+        super().__init__(bootstrap_servers, topic, security, **client_options)
         self._message_bytes = float(FETCH_BYTES)  # as Kafka stores messages, by the last answer
 
     def read(self, partition: int, start: int, until: int) -> Iterator[Messages]:
@@ -89,12 +92,16 @@ class LogReader(TopicClient):
         return min(FETCH_BYTES, int(messages * self._message_bytes * 1.2) + SPARE_BYTES)
 
 
-_readers: dict[tuple[str, str], LogReader] = {}
+_readers: dict[tuple[str, str], tuple[Security, LogReader]] = {}
 
 
-def reader(bootstrap_servers: str, topic: str) -> LogReader:
-    """This process's reader of a topic."""
+def reader(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> LogReader:
+    """This process's reader of a topic; a cluster that lets us in otherwise than before is dialled anew."""
     key = (bootstrap_servers, topic)
-    if key not in _readers:
-        _readers[key] = LogReader(*key)
-    return _readers[key]
+    used, known = _readers.get(key, (security, None))
+    if known is None or used != security:
+        if known is not None:
+            known.close()
+        known = LogReader(*key, security)
+        _readers[key] = (security, known)
+    return known

@@ -14,20 +14,32 @@ from typing import Any, TypeVar
 from kafka.admin import OffsetSpec
 from kafka.errors import (
     BrokerResponseError,
+    IllegalSaslStateError,
     KafkaError,
     LeaderNotAvailableError,
     RequestTimedOutError,
+    SaslAuthenticationFailedError,
     UnknownTopicOrPartitionError,
+    UnsupportedSaslMechanismError,
 )
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from streaming.kafka_connection import Connection, raise_for
-from streaming.watch import SourceProblem, gone, refused, silent
+from streaming.reach import SourceProblem, address_of, secure_options, why_not
+from streaming.security import PLAINTEXT, Security
+from streaming.watch import gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
 PAUSE_SECONDS = 0.1  # between two attempts
 LOOK_EVERY = 3.0  # seconds after which new partitions are noticed
+
+NOT_OF_THE_TOPIC = (
+    RequestTimedOutError,  # kafka-python's word for its own timeouts
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
+    IllegalSaslStateError,
+)
 
 _T = TypeVar("_T")
 _Part = ListOffsetsRequest.ListOffsetsTopic.ListOffsetsPartition
@@ -56,10 +68,13 @@ class Patience:
 class TopicClient:
     """Asks about one topic; raises SourceProblem when it cannot. `client_options` are kafka-python's."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, **client_options: Any) -> None:
+    def __init__(
+        self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT, **client_options: Any
+    ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
-        self._options = client_options
+        self._security = security
+        self._options = secure_options(security) | client_options
         self._idle: dict[str, list[Connection]] = defaultdict(list)  # by address
         self._leaders: dict[int, Leader | None] = {}  # by partition; None while there is none
         self._looked = float("-inf")  # when the leaders were asked for
@@ -127,7 +142,7 @@ class TopicClient:
             include_topic_authorized_operations=False,
         )
         answer = self._ask_any(request)
-        brokers = {broker.node_id: _address(broker) for broker in answer.brokers}
+        brokers = {broker.node_id: address_of(broker) for broker in answer.brokers}
         (topic,) = answer.topics
         self._leaders = {
             part.partition_index: Leader(brokers[part.leader_id], part.leader_epoch)
@@ -187,12 +202,6 @@ class TopicClient:
                     f"“{self._topic}” on {self._bootstrap_servers} has no partition {error.args[0]}."
                 )
             return gone(self._bootstrap_servers, self._topic)
-        timed_out = isinstance(error, RequestTimedOutError)  # kafka-python's word for its own timeouts
-        if isinstance(error, BrokerResponseError) and not timed_out:
+        if isinstance(error, BrokerResponseError) and not isinstance(error, NOT_OF_THE_TOPIC):
             return refused(self._bootstrap_servers, self._topic, error)
-        return silent(self._bootstrap_servers)
-
-
-def _address(broker: Any) -> str:
-    host = f"[{broker.host}]" if ":" in broker.host else broker.host
-    return f"{host}:{broker.port}"
+        return why_not(self._bootstrap_servers, self._security) or silent(self._bootstrap_servers)

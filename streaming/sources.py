@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from streaming.security import PLAINTEXT, Security
+
 TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
 FieldType = Literal["text", "integer", "number", "boolean"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
@@ -32,11 +34,19 @@ class SourceSpec:
     future_bound: int | None = FUTURE_BOUND_MS  # ms that an event may be ahead of the clock; None: any
     past_bound: int | None = None  # ms that an event may be older than its message; None: any
     avro_schema: str = ""  # the writer's, as JSON, where the format is Avro
+    registry: str = ""  # address of a schema registry, where Avro messages name their schemas
+    security: Security = PLAINTEXT
 
     @property
     def stream(self) -> str:
-        """Names the source's state: another topic or another reading of it is another stream."""
+        """Names the source's state: another topic or another reading of it is another stream.
+
+        How its cluster lets us in is no part of it: a changed password loses nothing.
+        """
         identity = {**self.to_json(), "layout": LAYOUT}
+        del identity["security"]
+        if not self.registry:
+            del identity["registry"]  # as it was before there was any
         fingerprint = sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:12]
         return f"{self.id}-{fingerprint}"
 
@@ -61,10 +71,13 @@ class SourceSpec:
             "future_bound": self.future_bound,
             "past_bound": self.past_bound,
             "avro_schema": self.avro_schema,
+            "registry": self.registry,
+            "security": self.security.to_json(),
         }
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "SourceSpec":
         """What `to_json` wrote; settings that came later than the writer have their defaults."""
         schema = tuple((name, kind) for name, kind in value["schema"])
-        return cls(**{**value, "schema": schema})
+        security = Security.from_json(value.get("security", {}))
+        return cls(**{**value, "schema": schema, "security": security})

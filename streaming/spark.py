@@ -42,7 +42,7 @@ MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
 MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())
 # In a line of a report: the class of an error, of ours or another, and what it says.
 RAISED = re.compile(
-    r"(?:\b[\w.]*(?:Error|Exception|KeeperFailed|StaleTask|StateLost|SourceProblem|TopicGone): )+"
+    r"(?:\b[\w.]*(?:Error|Exception|KeeperFailed|StaleTask|StateLost|SourceProblem|TopicGone|Unreachable): )+"
     r"(?P<sentence>\S.*)"
 )
 TASK_TRIES = 4  # what clusters do by default: a killed Python worker costs a task, not the query
@@ -95,6 +95,8 @@ def session(
         # One thread per task: numpy and Arrow pools would only fight with the other tasks.
         "OMP_NUM_THREADS": "1",
         "ARROW_NUM_THREADS": "1",
+        # With it tasks open what sources' clusters want to know.
+        "MILLRACE_SECRETS_KEY": os.environ.get("MILLRACE_SECRETS_KEY", ""),
     }
     os.environ.update(environment, PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
     jars = ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar")))
@@ -282,6 +284,7 @@ def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], task
         tasks,
         msgspec.msgpack.encode(setup),
         labels,
+        launch.source.security,
     )
 
 
@@ -331,7 +334,7 @@ def partition_of(label: int, count: int) -> int:
 
 def _starting_offsets(launch: Launch) -> tuple[dict[int, int], list[int], bool]:
     """Where a new stream begins, the partitions that hold messages, and whether that is all there is."""
-    view = look(launch.source.bootstrap_servers, launch.source.topic)
+    view = look(launch.source.bootstrap_servers, launch.source.topic, launch.source.security)
     share = launch.start_back // len(view.first)
     starts = {number: max(first, view.end[number] - share) for number, first in view.first.items()}
     awaited = [number for number, start in starts.items() if view.end[number] > start]

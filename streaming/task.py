@@ -23,6 +23,7 @@ from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Lane, Timeline
 from streaming.placement import shards_in
 from streaming.progress import Progress
+from streaming.registry import schemas_of
 from streaming.shuffle import PartitionReport, PastReport, TaskReport
 from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
@@ -85,7 +86,7 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
         yield _input_batch(HEARTBEAT, -1, [0], [given.clock], pa.array([None], pa.binary()), given.now)
     if given.plan is not None:
         yield _input_batch(PLAN, 0, [0], [given.now], pa.array([given.plan], pa.binary()), given.now)
-    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    reader = _reader(setup.source)
     for each in given.ranges:
         gaps: list[tuple[int, int]] = []
         yield from _events(reader, each, given.now, gaps)
@@ -95,9 +96,13 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
 
 
 def _past_messages(setup: TaskSetup, given: PastInput, now: int) -> Iterator[pa.RecordBatch]:
-    reader = kafka_log.reader(setup.source.bootstrap_servers, setup.source.topic)
+    reader = _reader(setup.source)
     for each in given.ranges:
         yield from _events(reader, each, now, [])
+
+
+def _reader(source: SourceSpec) -> kafka_log.LogReader:
+    return kafka_log.reader(source.bootstrap_servers, source.topic, source.security)
 
 
 def _events(
@@ -249,7 +254,8 @@ def _take_events(
     """Decode one partition's messages, in log order, and set aside what is refused."""
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
-    options = FormatOptions(tuple(source.types), source.avro_schema, dictionaries=True)
+    by_id = schemas_of(source.registry) if source.registry else None
+    options = FormatOptions(tuple(source.types), source.avro_schema, by_id, dictionaries=True)
     decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)

@@ -1,20 +1,24 @@
 """Looks at a source's topic from outside Spark: which one it is, what it holds, or in words what is wrong."""
 
-import socket
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import OffsetSpec
-from kafka.errors import BrokerResponseError, KafkaError, UnknownTopicOrPartitionError, for_code
+from kafka.errors import (
+    BrokerResponseError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
-ANSWER_SECONDS = 4.0  # a cluster that takes longer counts as unreachable
+from streaming.kafka_connection import ANSWER_SECONDS
+from streaming.reach import SourceProblem, closed_because, secure_options, why_not
+from streaming.security import PLAINTEXT, Security
+
 LOOK_EVERY = 2.0
-
-
-class SourceProblem(RuntimeError):
-    """Why a source cannot be read; the message is the sentence shown to people."""
 
 
 class TopicGone(SourceProblem):
@@ -30,16 +34,20 @@ class TopicView:
     end: dict[int, int]  # per partition, the offset that the next message gets
 
 
-def look(bootstrap_servers: str, topic: str) -> TopicView:
+def look(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> TopicView:
     """What the cluster says of a topic, within seconds; raises SourceProblem."""
+    options = secure_options(security)
     address = _open_door(bootstrap_servers)
+    problem = why_not(address, security) if security != PLAINTEXT else None
+    if problem is not None:  # kafka-python would try again and again, and say only that time is over
+        raise problem
     limit = int(ANSWER_SECONDS * 1000)
     try:
         admin = KafkaAdminClient(
-            bootstrap_servers=address, bootstrap_timeout_ms=limit, request_timeout_ms=limit
+            bootstrap_servers=address, bootstrap_timeout_ms=limit, request_timeout_ms=limit, **options
         )
     except (KafkaError, OSError, ValueError) as error:
-        raise silent(bootstrap_servers) from error
+        raise why_not(address, security) or silent(bootstrap_servers) from error
     try:
         return _describe(admin, topic)
     except UnknownTopicOrPartitionError as error:
@@ -71,9 +79,7 @@ def _describe(admin: KafkaAdminClient, topic: str) -> TopicView:
 def _open_door(bootstrap_servers: str) -> str:
     """The first address that takes a connection: Kafka's client would try closed ones for long."""
     for address in bootstrap_servers.split(","):
-        host, _, port = address.strip().rpartition(":")
-        with suppress(OSError, ValueError):
-            socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER_SECONDS / 2).close()
+        if closed_because(address.strip(), ANSWER_SECONDS / 2) is None:
             return address.strip()
     raise silent(bootstrap_servers)
 
@@ -83,8 +89,17 @@ def silent(bootstrap_servers: str) -> SourceProblem:
 
 
 def refused(bootstrap_servers: str, topic: str, error: BrokerResponseError) -> SourceProblem:
+    if isinstance(error, TopicAuthorizationFailedError):
+        return not_authorised(bootstrap_servers, topic)
     reason = type(error).__name__.removesuffix("Error")
     return SourceProblem(f"The Kafka cluster at {bootstrap_servers} refused “{topic}”: {reason}.")
+
+
+def not_authorised(bootstrap_servers: str, topic: str) -> SourceProblem:
+    return SourceProblem(
+        f"Kafka at {bootstrap_servers} does not let this connection read “{topic}”: its user needs the"
+        " rights Describe and Read on the topic."
+    )
 
 
 def gone(bootstrap_servers: str, topic: str) -> TopicGone:
@@ -94,9 +109,10 @@ def gone(bootstrap_servers: str, topic: str) -> TopicGone:
 class Watch:
     """Looks at one topic every few seconds, in a thread of its own: nobody waits for a dead cluster."""
 
-    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+    def __init__(self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
+        self._security = security
         self._over = threading.Event()
         self.view: TopicView | None = None  # the newest there was
         self.problem: str | None = None
@@ -114,7 +130,7 @@ class Watch:
     def _run(self) -> None:
         while not self._over.is_set():
             try:
-                self.view = look(self._bootstrap_servers, self._topic)
+                self.view = look(self._bootstrap_servers, self._topic, self._security)
                 self.problem, self._misses = None, 0
             except SourceProblem as problem:
                 self._misses = self._misses + 1 if isinstance(problem, TopicGone) else 0

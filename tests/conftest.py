@@ -9,6 +9,7 @@ from django.conf import settings
 from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
+from tests.secured import SecuredBroker
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +18,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     jars = jars_dir(settings.VAR_DIR) / "broker"
     with Broker(tmp_path_factory.mktemp("broker"), free_port(), jars, find_java().path) as running:
         yield running.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """A broker with TLS and logins, for as long as the test run."""
+    jars = jars_dir(settings.VAR_DIR) / "broker"
+    with SecuredBroker(tmp_path_factory.mktemp("secured"), jars, find_java().path) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

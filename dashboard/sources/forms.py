@@ -1,18 +1,27 @@
 """The forms of the source pages."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
 from django import forms
 from django.contrib.auth.models import User
 from django.db import models
-from django.utils.text import slugify
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
 
-from dashboard.sources.kafka import KafkaProblem, split_address
+from dashboard.connections.forms import CODE
+from dashboard.connections.keys import free_key
+from dashboard.connections.models import Connection
 from dashboard.sources.models import Source
 from optimizer.durations import InvalidDuration, format_duration, parse_duration
-from streaming.sources import FieldType
+from optimizer.queries import InvalidQuery
+from streaming import event_time
+from streaming.event_time import InvalidTime
+from streaming.formats.avro import check_schema
+from streaming.formats.columns import Unreadable
+from streaming.registry import InvalidAddress, check_address
+from streaming.sources import FUTURE_BOUND_MS, FieldType
+from streaming.spec import check_fields
 
 UNIT_CHOICES = [
     ("s", "seconds since 1970"),
@@ -20,32 +29,76 @@ UNIT_CHOICES = [
     ("us", "microseconds since 1970"),
     ("ns", "nanoseconds since 1970"),
     ("iso", "ISO 8601 text"),
+    ("pattern", "text with a pattern"),
 ]
-_CODE = {"class": "form-control code", "spellcheck": "false", "autocomplete": "off", "autocapitalize": "off"}
+TEXT_UNITS = ("iso", "pattern")
+TIME_CHOICES = [
+    ("field", "A field of the message"),
+    ("message", "Message timestamp"),
+    ("processing", "When Millrace reads it"),
+]
+FORMAT_CHOICES = [
+    ("json", "JSON"),
+    ("csv", "CSV"),
+    ("tsv", "TSV"),
+    ("avro-registry", "Avro with a schema registry"),
+    ("avro", "Avro with a given schema"),
+]
+DELIMITED = ("csv", "tsv")
+KINDS: tuple[FieldType, ...] = get_args(FieldType)
+_SELECT = {"class": "form-select"}
 
 
-class ConnectionForm(forms.Form):
-    """Where the messages are. Without a topic, the topics are listed to choose from."""
+class ProbeForm(forms.Form):
+    """Where the messages are and how they are written. Without a topic, the topics are listed."""
 
-    bootstrap_servers = forms.CharField(
-        max_length=500,
-        error_messages={"required": "Give at least one broker as host:port."},
-        widget=forms.TextInput(attrs={**_CODE, "placeholder": "kafka-1:9092, kafka-2:9092"}),
+    connection = forms.ModelChoiceField(
+        Connection.objects.all(),
+        to_field_name="key",
+        empty_label=None,
+        error_messages={
+            "required": "Choose a connection, or make one.",
+            "invalid_choice": "There is no such connection any more: choose another.",
+        },
+        widget=forms.Select(attrs={**_SELECT, "form": "source-form"}),
     )
     topic = forms.CharField(
-        max_length=249, required=False, widget=forms.TextInput(attrs={**_CODE, "list": "topics"})
+        max_length=249, required=False, widget=forms.TextInput(attrs={**CODE, "list": "topics"})
+    )
+    format = forms.ChoiceField(
+        choices=FORMAT_CHOICES, required=False, initial="json", widget=forms.Select(attrs=_SELECT)
+    )
+    avro_schema = forms.CharField(
+        max_length=200_000, required=False, widget=forms.Textarea(attrs={**CODE, "rows": 4})
+    )
+    registry = forms.CharField(
+        max_length=300,
+        required=False,
+        widget=forms.TextInput(attrs={**CODE, "placeholder": "http://registry:8081"}),
     )
 
-    def clean_bootstrap_servers(self) -> str:
-        addresses = [
-            part.strip() for part in self.cleaned_data["bootstrap_servers"].split(",") if part.strip()
-        ]
+    def clean_format(self) -> str:
+        return self.cleaned_data["format"] or "json"
+
+    def clean_avro_schema(self) -> str:
+        schema: str = self.cleaned_data["avro_schema"]
+        if self.cleaned_data.get("format") != "avro":
+            return ""
+        if not schema:
+            raise forms.ValidationError("Paste the schema with which the messages were written.")
         try:
-            for address in addresses:
-                split_address(address)
-        except KafkaProblem as problem:
-            raise forms.ValidationError(problem.sentence) from problem
-        return ",".join(addresses)
+            check_schema(schema)
+        except Unreadable as problem:
+            raise forms.ValidationError(str(problem)) from problem
+        return schema
+
+    def clean_registry(self) -> str:
+        if self.cleaned_data.get("format") != "avro-registry":
+            return ""
+        try:
+            return check_address(self.cleaned_data["registry"])
+        except InvalidAddress as problem:
+            raise forms.ValidationError(str(problem)) from problem
 
 
 class ReadingForm(forms.Form):
@@ -56,13 +109,19 @@ class ReadingForm(forms.Form):
         error_messages={"required": "Give the source a name."},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
+    schema = forms.Field(required=False)  # made of `field` and `kind`, one of each for every field
+    time_source = forms.ChoiceField(choices=TIME_CHOICES, required=False)
     event_time = forms.CharField(required=False)
     time_unit = forms.ChoiceField(choices=UNIT_CHOICES, required=False)
+    time_pattern = forms.CharField(max_length=100, required=False)
+    time_zone = forms.CharField(max_length=64, required=False)
     allowed_lateness = forms.CharField(
         initial="10s",
-        widget=forms.TextInput(attrs={**_CODE}),
+        widget=forms.TextInput(attrs=CODE),
         error_messages={"required": "Say how long, such as 10s."},
     )
+    future_bound = forms.CharField(required=False)
+    past_bound = forms.CharField(required=False)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
@@ -75,34 +134,85 @@ class ReadingForm(forms.Form):
         return Source.objects.all()
 
     def clean_allowed_lateness(self) -> int:
-        text = self.cleaned_data["allowed_lateness"].strip()
-        if text in ("0", "0s"):
-            return 0
-        try:
-            return parse_duration(text)
-        except InvalidDuration as error:
-            raise forms.ValidationError(str(error)) from error
+        return _duration(self.cleaned_data["allowed_lateness"])
 
-    def check_event_time(self, types: dict[str, str]) -> None:
+    def clean_future_bound(self) -> int | None:
+        if "future_bound" not in self.data:
+            return FUTURE_BOUND_MS
+        return _bound(self.cleaned_data["future_bound"])
+
+    def clean_past_bound(self) -> int | None:
+        return _bound(self.cleaned_data["past_bound"])
+
+    def clean_time_zone(self) -> str:
+        zone: str = self.cleaned_data["time_zone"] or "UTC"
+        try:
+            event_time.check_zone(zone)
+        except InvalidTime as problem:
+            raise forms.ValidationError(str(problem)) from problem
+        return zone
+
+    def clean_schema(self) -> list[list[str]]:
+        names, kinds = _all(self.data, "field"), _all(self.data, "kind")
+        if len(names) != len(kinds) or not set(kinds) <= {"", *KINDS}:
+            raise forms.ValidationError("Read the messages again, so that the fields are known.")
+        fields = [[name.strip(), kind] for name, kind in zip(names, kinds, strict=True) if kind]
+        if not fields:
+            raise forms.ValidationError("Read messages first, so that there are fields to use.")
+        used = [name for name, _ in fields]
+        if not all(used) or len(set(used)) < len(used):
+            raise forms.ValidationError("Give every field a name of its own.")
+        return fields
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        source = cleaned.get("time_source") or ("field" if cleaned.get("event_time") else "message")
+        cleaned["processing_time"] = source == "processing"
+        cleaned["event_time"] = cleaned.get("event_time") or None if source == "field" else None
+        if source == "field":
+            self._check_event_time(cleaned, dict(cleaned.get("schema") or []))
+        return cleaned
+
+    def _check_event_time(self, cleaned: dict[str, Any], types: dict[str, str]) -> None:
         """Whether the chosen field can hold the event time as it is said to be written."""
-        name, unit = self.cleaned_data.get("event_time"), self.cleaned_data.get("time_unit")
-        if not name or not types:
+        name, unit = cleaned.get("event_time"), cleaned.get("time_unit") or "ms"
+        if not name:
+            self.add_error("event_time", "Choose the field that holds the event time.")
             return
         kind = types.get(name)
-        if kind not in ("integer", "number", "text"):
+        if types and kind not in ("integer", "number", "text"):
             self.add_error(
                 "event_time", f"“{name}” cannot hold the event time: choose a number or a text field."
             )
-        elif (unit == "iso") != (kind == "text"):
-            wanted = "ISO 8601 text" if kind == "text" else "one of the numeric units"
+        elif types and (unit in TEXT_UNITS) != (kind == "text"):
+            wanted = "ISO 8601 text or a pattern" if kind == "text" else "one of the numeric units"
             self.add_error("time_unit", f"“{name}” holds {kind} values: choose {wanted}.")
+        elif unit == "pattern":
+            self._check_pattern(cleaned.get("time_pattern", ""))
+
+    def _check_pattern(self, pattern: str) -> None:
+        try:
+            if not pattern:
+                raise InvalidTime("Write the pattern, such as %d/%m/%Y %H:%M:%S.")
+            event_time.check_pattern(pattern)
+        except InvalidTime as problem:
+            self.add_error("time_pattern", str(problem))
+
+    def reading(self) -> dict[str, Any]:
+        """What is to be saved of how messages are read."""
+        cleaned = self.cleaned_data
+        names = ("schema", "event_time", "processing_time", "allowed_lateness", "future_bound", "past_bound")
+        return {name: cleaned[name] for name in names} | {
+            "time_unit": cleaned["time_unit"] or "ms",
+            "time_pattern": cleaned["time_pattern"] if cleaned["time_unit"] == "pattern" else "",
+            "time_zone": cleaned["time_zone"],
+        }
 
 
-class SourceForm(ReadingForm, ConnectionForm):
-    """A source as it will be saved; the schema is what the connection test found."""
+class SourceForm(ReadingForm, ProbeForm):
+    """A source as it will be saved; its fields are those found, with the types that people chose."""
 
-    schema = forms.CharField(required=False, widget=forms.HiddenInput)
-    tested = forms.CharField(required=False, widget=forms.HiddenInput)
+    tested = forms.CharField(required=False)
 
     def clean_topic(self) -> str:
         topic: str = self.cleaned_data["topic"]
@@ -110,85 +220,119 @@ class SourceForm(ReadingForm, ConnectionForm):
             raise forms.ValidationError("Choose a topic.")
         return topic
 
-    def clean_schema(self) -> list[list[str]]:
-        try:
-            schema = json.loads(self.cleaned_data["schema"] or "[]")
-            fields = [[str(name), str(kind)] for name, kind in schema]
-        except (ValueError, TypeError):
-            fields = []
-        if not fields or any(kind not in get_args(FieldType) for _, kind in fields):
-            raise forms.ValidationError("Test the connection, so that the fields are known.")
-        return fields
-
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        servers, topic = cleaned.get("bootstrap_servers"), cleaned.get("topic")
-        if servers and topic and cleaned.get("tested") != connection_mark(servers, topic):
-            self.add_error(
-                "topic", "The connection changed after the test: look at what was found, then save."
-            )
-        self.check_event_time(dict(cleaned.get("schema") or []))
+        cleaned = super().clean()
+        if {"connection", "topic", "format"} <= cleaned.keys():
+            mark = mark_of(cleaned["connection"], cleaned["topic"], cleaned["format"])
+            if cleaned.get("tested") != mark:
+                self.add_error(
+                    "topic", "The topic changed after its messages were read: look at them, then save."
+                )
+        if cleaned.get("format") in DELIMITED and "" in _all(self.data, "kind"):
+            self.add_error("schema", "Records have all their columns: give each a type.")
         return cleaned
 
     def save(self, person: User) -> Source:
         cleaned = self.cleaned_data
         return Source.objects.create(
-            key=_free_key(cleaned["name"]),
+            key=free_key(Source, cleaned["name"]),
             name=cleaned["name"],
-            bootstrap_servers=cleaned["bootstrap_servers"],
+            connection=cleaned["connection"],
             topic=cleaned["topic"],
-            schema=cleaned["schema"],
-            event_time=cleaned["event_time"] or None,
-            time_unit=cleaned["time_unit"] or "ms",
-            allowed_lateness=cleaned["allowed_lateness"],
+            format=cleaned["format"].removesuffix("-registry"),
+            avro_schema=cleaned["avro_schema"],
+            registry=cleaned["registry"],
             created_by=person,
+            **self.reading(),
         )
 
 
 class SettingsForm(ReadingForm):
-    """Changes to a saved source; where its messages are stays, as another topic is another source."""
+    """Changes to a saved source; its topic and format stay, as another topic is another source."""
+
+    connection = forms.ModelChoiceField(Connection.objects.all(), to_field_name="key", required=False)
 
     def __init__(self, source: Source, data: Mapping[str, Any] | None = None) -> None:
+        """What was not sent stays as it is."""
         self.source = source
-        super().__init__(data if data is not None else _as_typed(source))
+        merged = QueryDict(mutable=True)
+        for name, values in _as_typed(source).items():
+            merged.setlist(name, values)
+        for name in data or ():
+            merged.setlist(name, _all(data or {}, name))
+        super().__init__(merged)
 
     def _others(self) -> models.QuerySet[Source]:
         return super()._others().exclude(pk=self.source.pk)
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        self.check_event_time(dict(self.source.schema))
-        return cleaned
+    def clean_schema(self) -> list[list[str]]:
+        fields = super().clean_schema() if _all(self.data, "field") else self.source.schema
+        if [name for name, _ in fields] != [name for name, _ in self.source.schema]:
+            raise forms.ValidationError("The fields of the source changed meanwhile: look at them again.")
+        for query in self.source.queries.all():
+            try:
+                check_fields(query.spec(), dict(fields))  # type: ignore[arg-type]  # of KINDS alone
+            except InvalidQuery as problem:
+                sentence = f"The query “{query.name}” would fail: {problem.sentence} Change it first."
+                raise forms.ValidationError(sentence) from problem
+        return fields
 
     def save(self) -> Source:
-        cleaned = self.cleaned_data
-        self.source.name = cleaned["name"]
-        self.source.event_time = cleaned["event_time"] or None
-        self.source.time_unit = cleaned["time_unit"] or self.source.time_unit
-        self.source.allowed_lateness = cleaned["allowed_lateness"]
-        self.source.save(update_fields=["name", "event_time", "time_unit", "allowed_lateness"])
+        self.source.name = self.cleaned_data["name"]
+        self.source.connection = self.cleaned_data["connection"] or self.source.connection
+        for name, value in self.reading().items():
+            setattr(self.source, name, value)
+        self.source.save()
         return self.source
 
 
-def _as_typed(source: Source) -> dict[str, Any]:
-    """A source's settings as someone would type them."""
+def _as_typed(source: Source) -> dict[str, list[str]]:
+    """A source's settings as a form with them would send them."""
     lateness = format_duration(source.allowed_lateness) if source.allowed_lateness else "0s"
-    return {
+    by_field = "field" if source.event_time else "message"
+    single = {
         "name": source.name,
+        "connection": source.connection.key,
+        "time_source": "processing" if source.processing_time else by_field,
         "event_time": source.event_time or "",
         "time_unit": source.time_unit,
+        "time_pattern": source.time_pattern,
+        "time_zone": source.time_zone,
         "allowed_lateness": lateness,
+        "future_bound": _spoken_bound(source.future_bound),
+        "past_bound": _spoken_bound(source.past_bound),
+    }
+    return {name: [value] for name, value in single.items()} | {
+        "field": [name for name, _ in source.schema],
+        "kind": [kind for _, kind in source.schema],
     }
 
 
-def connection_mark(bootstrap_servers: str, topic: str) -> str:
-    """What the page sends back to show which connection its schema was read from."""
-    return f"{bootstrap_servers} {topic}"
+def _spoken_bound(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else format_duration(milliseconds)
 
 
-def _free_key(name: str) -> str:
-    """A key made of the name, with a number behind it where another source has it."""
-    stem = slugify(name.replace(".", "-").replace("_", "-"))[:40].strip("-") or "source"
-    taken = set(Source.objects.filter(key__startswith=stem).values_list("key", flat=True))
-    candidates = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(taken) + 2))
-    return next(key for key in candidates if key not in taken)
+def _all(data: Mapping[str, Any], name: str) -> list[str]:
+    """Every value of a name that may be sent several times."""
+    if isinstance(data, MultiValueDict):
+        return list(data.getlist(name))
+    value = data.get(name, [])
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _duration(text: str) -> int:
+    if text.strip() in ("0", "0s"):
+        return 0
+    try:
+        return parse_duration(text.strip())
+    except InvalidDuration as error:
+        raise forms.ValidationError(str(error)) from error
+
+
+def _bound(text: str) -> int | None:
+    return _duration(text) if text.strip() else None
+
+
+def mark_of(connection: Connection, topic: str, written_as: str) -> str:
+    """What the page sends back to show which messages its fields were read from."""
+    return f"{connection.key} {topic} {written_as}"

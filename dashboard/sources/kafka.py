@@ -4,14 +4,26 @@ Nothing here joins a consumer group or commits an offset, so looking never distu
 """
 
 import heapq
-import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError, KafkaTimeoutError
+from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
+
+from dashboard.sources.models import Source
+from streaming.reach import (
+    SourceProblem,
+    Unreachable,
+    closed_because,
+    misdirected,
+    secure_options,
+    why_not,
+)
+from streaming.security import PLAINTEXT, Security
+from streaming.watch import gone, look, not_authorised
 
 CONNECT_SECONDS = 3.0
 READ_SECONDS = 4.0
@@ -47,22 +59,45 @@ class Sample:
     messages: list[Message]
 
 
-def list_topics(bootstrap_servers: str) -> list[str]:
+def list_topics(bootstrap_servers: str, security: Security = PLAINTEXT) -> list[str]:
     """All topics of the cluster but Kafka's own."""
-    with _reader(bootstrap_servers) as consumer:
+    with reader(bootstrap_servers, security) as consumer:
         return _topics(consumer)
 
 
-def newest_messages(bootstrap_servers: str, topic: str, limit: int = SHOWN_MESSAGES) -> Sample:
-    """The newest `limit` messages of a topic; refuses a topic that does not exist."""
-    with _reader(bootstrap_servers) as consumer:
+def newest_messages(
+    bootstrap_servers: str, topic: str, limit: int = SHOWN_MESSAGES, security: Security = PLAINTEXT
+) -> Sample:
+    """The newest `limit` messages of a topic; refuses a topic that does not exist or may not be read."""
+    with reader(bootstrap_servers, security) as consumer:
         if topic not in _topics(consumer):
-            raise KafkaProblem("topic", f"There is no topic “{topic}” on {bootstrap_servers}.")
+            raise _not_there(bootstrap_servers, topic, security)
         parts = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         first, end = consumer.beginning_offsets(parts), consumer.end_offsets(parts)
         starts = {part: max(first[part], end[part] - limit) for part in parts if end[part] > first[part]}
-        messages = heapq.nlargest(limit, _read(consumer, starts, end), key=lambda m: (m.timestamp, m.offset))
-        return Sample(len(parts), sum(end[part] - first[part] for part in parts), messages)
+        try:
+            found = heapq.nlargest(limit, _read(consumer, starts, end), key=lambda m: (m.timestamp, m.offset))
+        except TopicAuthorizationFailedError as error:
+            raise KafkaProblem("topic", str(not_authorised(bootstrap_servers, topic))) from error
+        return Sample(len(parts), sum(end[part] - first[part] for part in parts), found)
+
+
+def check(bootstrap_servers: str, security: Security) -> list[str]:
+    """The topics that can be seen; raises KafkaProblem also where readers are sent on to a closed door."""
+    topics = list_topics(bootstrap_servers, security)
+    problem = misdirected(bootstrap_servers, security)
+    if problem is not None:
+        raise KafkaProblem(problem.field, str(problem))
+    return topics
+
+
+def _not_there(bootstrap_servers: str, topic: str, security: Security) -> KafkaProblem:
+    """Lists leave out what may not be seen; asked for by name, the cluster says which it is."""
+    try:
+        look(bootstrap_servers, topic, security)
+    except SourceProblem as problem:
+        return KafkaProblem("topic", str(problem))
+    return KafkaProblem("topic", str(gone(bootstrap_servers, topic)))
 
 
 def _topics(consumer: KafkaConsumer) -> list[str]:
@@ -86,25 +121,47 @@ def _read(
         open_parts = {part for part in open_parts if consumer.position(part) < end[part]}
 
 
+def source_reader(source: Source) -> AbstractContextManager[KafkaConsumer]:
+    """A consumer for the cluster of a source, as `reader` makes it."""
+    return reader(source.connection.bootstrap_servers, source.connection.security())
+
+
 @contextmanager
-def _reader(bootstrap_servers: str) -> Iterator[KafkaConsumer]:
+def reader(bootstrap_servers: str, security: Security = PLAINTEXT) -> Iterator[KafkaConsumer]:
     """A consumer without a group, closed in any case; every failure becomes a sentence."""
+    consumer = KafkaConsumer(
+        group_id=None,
+        enable_auto_commit=False,
+        allow_auto_create_topics=False,
+        fetch_max_wait_ms=200,
+        **client_options(bootstrap_servers, security),
+    )
+    try:
+        with _in_words(bootstrap_servers):
+            yield consumer
+    finally:
+        consumer.close(autocommit=False)
+
+
+def client_options(bootstrap_servers: str, security: Security = PLAINTEXT) -> dict[str, Any]:
+    """kafka-python's options for a cluster that lets us in now; raises KafkaProblem if it does not."""
     # The client tries addresses at random and can spend all its time on closed ones: it gets an open one.
     address = _open_door(bootstrap_servers)
+    problem = why_not(address, security)
+    if problem is not None:
+        raise KafkaProblem(problem.field, str(problem))
+    return {
+        "bootstrap_servers": [address],
+        "bootstrap_timeout_ms": int(CONNECT_SECONDS * 1000),
+        "request_timeout_ms": int(READ_SECONDS * 1000),
+        **secure_options(security),
+    }
+
+
+@contextmanager
+def _in_words(bootstrap_servers: str) -> Iterator[None]:
     try:
-        consumer = KafkaConsumer(
-            bootstrap_servers=[address],
-            group_id=None,
-            enable_auto_commit=False,
-            allow_auto_create_topics=False,
-            bootstrap_timeout_ms=int(CONNECT_SECONDS * 1000),
-            request_timeout_ms=int(READ_SECONDS * 1000),
-            fetch_max_wait_ms=200,
-        )
-    except (KafkaError, OSError, ValueError) as error:
-        raise _not_kafka(bootstrap_servers) from error
-    try:
-        yield consumer
+        yield
     except (KafkaTimeoutError, OSError) as error:
         raise KafkaProblem(
             "bootstrap_servers",
@@ -112,51 +169,17 @@ def _reader(bootstrap_servers: str) -> Iterator[KafkaConsumer]:
         ) from error
     except KafkaError as error:
         raise KafkaProblem("topic", f"Kafka refused to read the topic: {type(error).__name__}.") from error
-    finally:
-        consumer.close(autocommit=False)
-
-
-def _not_kafka(bootstrap_servers: str) -> KafkaProblem:
-    return KafkaProblem(
-        "bootstrap_servers",
-        f"{bootstrap_servers} answers, but not as a Kafka broker with a plain listener; check the port.",
-    )
 
 
 def _open_door(bootstrap_servers: str) -> str:
     """The first address that answers, found in plain TCP: Kafka's client would only speak of a time-out."""
     problems = []
-    for address in bootstrap_servers.split(","):
-        problem = _closed_because(address.strip())
+    for address in map(str.strip, bootstrap_servers.split(",")):
+        try:
+            problem = closed_because(address, CONNECT_SECONDS)
+        except Unreachable as error:
+            raise KafkaProblem(error.field, str(error)) from error
         if problem is None:
-            return address.strip()
+            return address
         problems.append(problem)
     raise KafkaProblem("bootstrap_servers", " ".join(problems))
-
-
-def _closed_because(address: str) -> str | None:
-    host, port = split_address(address)
-    try:
-        socket.create_connection((host, port), timeout=CONNECT_SECONDS).close()
-    except socket.gaierror:
-        return f"The name {host} does not resolve; check its spelling."
-    except TimeoutError:
-        return (
-            f"{address} does not answer within {CONNECT_SECONDS:.0f} s; check the address and the firewall."
-        )
-    except ConnectionRefusedError:
-        return f"{address} refused the connection; check that Kafka is running on this port."
-    except OSError as error:
-        return f"{address} cannot be reached: {error.strerror or error}."
-    return None
-
-
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of one bootstrap server."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
-        raise KafkaProblem(
-            "bootstrap_servers",
-            f"“{address}” is not an address: write host:port, several separated by commas.",
-        )
-    return host.strip("[]"), int(port)

@@ -4,7 +4,8 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from streaming.sources import FieldType, SourceSpec
+from dashboard.connections.models import Connection
+from streaming.sources import FUTURE_BOUND_MS, FieldType, SourceSpec
 
 
 class Source(models.Model):
@@ -12,12 +13,19 @@ class Source(models.Model):
 
     key = models.SlugField(max_length=60, unique=True)  # the SourceSpec's id: on the wire, never renamed
     name = models.CharField(max_length=80, unique=True)
-    bootstrap_servers = models.CharField(max_length=500)
+    connection = models.ForeignKey(Connection, models.PROTECT, related_name="sources")
     topic = models.CharField(max_length=249)  # Kafka's own limit
     format = models.CharField(max_length=16, default="json")
     schema = models.JSONField(default=list)  # [[name, type], …] in the order of the messages
     event_time = models.CharField(max_length=200, null=True, blank=True)  # null: message timestamp
-    time_unit = models.CharField(max_length=4, default="ms")
+    time_unit = models.CharField(max_length=8, default="ms")
+    time_pattern = models.CharField(max_length=100, blank=True)  # where the unit is “pattern”
+    time_zone = models.CharField(max_length=64, default="UTC")  # of texts that name none
+    processing_time = models.BooleanField(default=False)  # an event happens when it is read
+    future_bound = models.PositiveBigIntegerField(default=FUTURE_BOUND_MS, null=True)  # ms; null: any
+    past_bound = models.PositiveBigIntegerField(null=True)  # ms; null: any
+    avro_schema = models.TextField(blank=True)
+    registry = models.CharField(max_length=300, blank=True)  # address of a schema registry
     allowed_lateness = models.PositiveBigIntegerField(default=10_000)  # ms
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="sources"
@@ -34,13 +42,17 @@ class Source(models.Model):
         return reverse("source", args=[self.key])
 
     @property
+    def bootstrap_servers(self) -> str:
+        return self.connection.bootstrap_servers
+
+    @property
     def types(self) -> dict[str, FieldType]:
         return dict(self.schema)
 
     def spec(self) -> SourceSpec:
         return SourceSpec(
             id=self.key,
-            bootstrap_servers=self.bootstrap_servers,
+            bootstrap_servers=self.connection.bootstrap_servers,
             topic=self.topic,
             format=self.format,
             schema=tuple((name, kind) for name, kind in self.schema),
@@ -48,4 +60,12 @@ class Source(models.Model):
             time_unit=self.time_unit,  # type: ignore[arg-type]  # the form admits TIME_UNITS alone
             allowed_lateness=self.allowed_lateness,
             made=self.created_at.isoformat() if self.created_at else "",
+            time_pattern=self.time_pattern,
+            time_zone=self.time_zone,
+            processing_time=self.processing_time,
+            future_bound=self.future_bound,
+            past_bound=self.past_bound,
+            avro_schema=self.avro_schema,
+            registry=self.registry,
+            security=self.connection.security(),
         )

@@ -29,7 +29,8 @@ function forget(key) {
   }
 }
 
-const typed = (form) => [...new FormData(form)].filter(([name]) => !NOT_KEPT.includes(name));
+const isSecret = (control) => control?.type === "password" || control?.dataset?.secret !== undefined;
+const typed = (form) => [...new FormData(form)].filter(([name]) => !NOT_KEPT.includes(name) && !isSecret(form.elements[name]));
 
 /** Put kept values back; a control that does not offer the kept one stays as it is. */
 function restore(form, kept) {
@@ -56,7 +57,7 @@ function fitting(form) {
   return null;
 }
 
-/** Keep what is typed into `form[data-draft]`, say so in `note`, and bring it back on the next visit. */
+/** Keep what is typed into `form[data-draft]`, say so in `note`, and bring it back on the next visit; returns what came back. */
 export function keepDraft(form, note) {
   const key = form.dataset.draft;
   const keep = (more = {}) => write(key, { at: Date.now(), values: typed(form), path: location.pathname, ...more });
@@ -74,10 +75,12 @@ export function keepDraft(form, note) {
     if (event.isTrusted && keep()) note.textContent = `Draft kept ${clock(Date.now(), { seconds: true })}`;
   });
   form.addEventListener("submit", () => keep({ sent: true }));
+  return found;
 }
 
 /** On the page that a saved form leads to: its draft has done its duty. */
 export function forgetSaved(key) {
   const draft = read(key);
-  if (draft?.sent && document.referrer && new URL(document.referrer).pathname === draft.path) forget(key);
+  const isElsewhere = draft && location.pathname !== draft.path; // a form that was refused comes back to its own page
+  if (draft?.sent && isElsewhere && document.referrer && new URL(document.referrer).pathname === draft.path) forget(key);
 }

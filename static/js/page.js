@@ -1,8 +1,10 @@
 // What every page does: toasts of the last request, and forms that behave.
+import { forgetSaved } from "./draft.js";
 import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
 import { showLocalTimes } from "./times.js";
 
+forgetSaved("source.new");
 adoptToasts();
 watchForms();
 showLocalTimes();

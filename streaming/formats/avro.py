@@ -7,7 +7,7 @@ unusual. Times and dates are numbers as they were written, decimals are numbers,
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -309,6 +309,29 @@ def registry_reader(by_id: Callable[[int], str], types: Types) -> Reader:
         return reader(schema, types)(message[act.HEADER :])
 
     return read
+
+
+def records(values: Sequence[bytes | None], options: FormatOptions) -> list[dict[str, Any] | None]:
+    """Messages whole, one by one, for people to look at; None for those that cannot be read."""
+    return [_whole(value or b"", options) for value in values]
+
+
+def _whole(message: bytes, options: FormatOptions) -> dict[str, Any] | None:
+    try:
+        schema = options.avro_schema
+        if options.schema_by_id is not None:
+            if len(message) < act.HEADER or message[0] != 0:
+                return None
+            schema = _schema_text(options.schema_by_id, int.from_bytes(message[1 : act.HEADER], "big"))
+            message = message[act.HEADER :]
+        return _record(message, _parsed(schema)[0])
+    except Unreadable:
+        return None
+
+
+def check_schema(schema: str) -> None:
+    """Raise Unreadable if it is no schema of a record."""
+    _parsed(schema)
 
 
 def _record(message: bytes, schema: Schema) -> dict[str, Any]:

@@ -89,12 +89,17 @@ def test_a_source_is_added_and_a_three_window_query_draws_what_duckdb_computes(
     page: Page, millrace: Millrace, events: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     page.goto("/sources/new/")
+    page.get_by_label("Name", exact=True).fill("The plant’s Kafka")
     page.get_by_label("Bootstrap servers", exact=True).fill(millrace.bootstrap_servers)
-    page.get_by_label("Topic", exact=True).fill(TOPIC)
     page.get_by_role("button", name="Test connection").click()
-    expect(page.get_by_text("Connected.")).to_be_visible()
-    expect(page.get_by_label("Event time", exact=True)).to_have_value("ts")
+    expect(page.get_by_text("can be seen.")).to_be_visible()
+    page.get_by_role("button", name="Save connection").click()
+    page.get_by_role("button", name=TOPIC, exact=True).click()
+    expect(page.get_by_text(f"{TOPIC} has 4 partitions")).to_be_visible()
+    expect(page.get_by_label("Field", exact=True)).to_have_value("ts")
     page.get_by_label("Allowed lateness", exact=True).fill("5s")
+    page.reload()  # nothing typed is lost
+    expect(page.get_by_label("Allowed lateness", exact=True)).to_have_value("5s")
     page.get_by_label("Name", exact=True).fill("readings")
     page.get_by_role("button", name="Save source").click()
     page.wait_for_url("**/sources/readings**")

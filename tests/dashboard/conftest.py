@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.models import SavedQuery, Source
+from tests.dashboard.places import source_at
 
 PASSWORD = "heron-at-the-weir-7"
 
@@ -41,10 +42,10 @@ def stranger() -> Client:
 @pytest.fixture
 def sensors(ana: User) -> Source:
     """A source nobody has to reach: pages about it must work while its cluster is down."""
-    return Source.objects.create(
+    return source_at(
+        "127.0.0.1:1",
         key="sensors",
         name="sensors",
-        bootstrap_servers="127.0.0.1:1",
         topic="sensors",
         schema=[["ts", "integer"], ["device", "text"], ["temp", "number"], ["ok", "boolean"]],
         event_time="ts",

@@ -103,6 +103,8 @@ def test_docker_accepts_the_file_and_asks_for_the_secrets() -> None:
     without = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert without.returncode != 0
     assert "Set POSTGRES_PASSWORD" in without.stderr
-    given = dict.fromkeys(("POSTGRES_PASSWORD", "MILLRACE_SECRET_KEY", "MILLRACE_ADMIN_PASSWORD"), "x")
+    given = dict.fromkeys(
+        ("POSTGRES_PASSWORD", "MILLRACE_SECRET_KEY", "MILLRACE_SECRETS_KEY", "MILLRACE_ADMIN_PASSWORD"), "x"
+    )
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **given}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

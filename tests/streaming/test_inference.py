@@ -25,7 +25,7 @@ def test_each_kind_of_value_has_its_type() -> None:
         "b": "integer",
         "c": "number",
         "d": "boolean",
-        "e": None,
+        "e.x": "integer",
         "f": None,
         "g": None,
     }
@@ -54,10 +54,25 @@ def test_absent_and_null_values_count_as_missing() -> None:
     assert fields["b"].missing == 0.25
 
 
-def test_nested_fields_say_why_they_cannot_be_used() -> None:
-    nested, listed = infer(encoded({"a": {"x": 1}, "b": [1]})).fields
-    assert nested.note == "Holds an object, which queries cannot use."
-    assert listed.note == "Holds a list, which queries cannot use."
+def test_nested_fields_are_found_by_path_and_lists_are_left_out_with_a_note() -> None:
+    inferred = infer(encoded({"a": {"x": 1, "y": {"z": "t"}}, "b": [1]}, {"a": {"x": 2}}, {"a": None}))
+    assert inferred.schema == [("a.x", "integer"), ("a.y.z", "text")]
+    assert [round(field.missing, 2) for field in inferred.fields] == [0.33, 0.67, 0.67]
+    assert inferred.fields[-1].note == "Holds a list, which queries cannot use."
+
+
+def test_what_is_an_object_only_now_and_then_is_not_looked_into() -> None:
+    mixed, dotted, empty = infer(
+        encoded({"a": {"x": 1}, "o": {"k.l": 1}, "e": {}}, {"a": 3}, {"a": 4})
+    ).fields
+    assert (mixed.name, mixed.type) == ("a", "integer")
+    assert "33 % of the messages hold something else" in mixed.note
+    assert (dotted.name, dotted.type) == ("o.k.l", None)
+    assert empty.note == "Holds an object, which queries cannot use."
+
+
+def test_a_path_and_a_name_with_a_dot_are_one_field() -> None:
+    assert infer(encoded({"a.b": 1, "a": {"b": "x"}})).schema == [("a.b", "integer")]
 
 
 def test_what_is_no_json_object_is_counted_but_not_read() -> None:
@@ -139,7 +154,9 @@ JSON_VALUES = st.recursive(
 def test_any_objects_give_every_field_once_with_a_type_or_a_reason(objects: list[dict]) -> None:
     inference = infer(encoded(*objects))
     names = [field.name for field in inference.fields]
-    assert sorted(names) == sorted({name for item in objects for name in item})
+    assert len(names) == len(set(names))
+    for item in objects:
+        assert all(any(name == one or name.startswith(f"{one}.") for name in names) for one in item)
     for field in inference.fields:
         assert 0 <= field.missing <= 1
         assert field.type is not None or field.note

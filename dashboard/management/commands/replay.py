@@ -101,10 +101,10 @@ class Command(BaseCommand):
 
 
 def _prepared(options: dict[str, Any]) -> "Replay":
+    from streaming.reach import SourceProblem
     from streaming.replay import Replay
     from streaming.replay.inputs import UnreadableEvents
     from streaming.spec import InvalidSpec
-    from streaming.watch import SourceProblem
 
     try:
         spec = _spec(options["spec"])

@@ -3,7 +3,7 @@
 import pytest
 
 from dashboard.live.meters import KEPT_MS, Meters, calibrate, measured, statistics
-from dashboard.models import PlanVersion, Source
+from dashboard.models import PlanVersion
 from optimizer import Statistics, optimize
 from optimizer.cost import Calibration
 from optimizer.plan import Plan
@@ -11,6 +11,7 @@ from optimizer.queries import Query
 from optimizer.throughput import busy
 from optimizer.windows import Window
 from tests.dashboard.live.messages import meter
+from tests.dashboard.places import source_at
 
 NOW = 1_800_000_000_000
 
@@ -130,7 +131,7 @@ def test_estimates_make_the_running_plan_cost_what_its_batches_cost() -> None:
 
 
 def stored_plan() -> Plan:
-    source = Source.objects.create(key="sensors", name="s", bootstrap_servers="b:9092", topic="t")
+    source = source_at("b:9092", key="sensors", name="s", topic="t")
     query = Query("q@1m/10s", "q", "max", "temp", Window(60_000, 10_000), ("device",))
     plan = optimize([query], Statistics(), source="sensors", version=1)
     PlanVersion.objects.create(source=source, version=1, plan=plan.to_json(), cause="", statistics={})

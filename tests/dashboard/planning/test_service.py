@@ -17,6 +17,7 @@ from optimizer.plan import Plan
 from optimizer.queries import QuerySpec, WindowSpec
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics
+from tests.dashboard.places import source_at
 
 
 def spec(name: str = "Mean", size: str = "2m", slide: str = "10s") -> QuerySpec:
@@ -72,7 +73,7 @@ def test_a_plan_without_queries_has_no_trees_and_no_throughput(sensors: Source) 
 
 
 def test_another_source_has_its_own_versions(hot: SavedQuery, sensors: Source) -> None:
-    other = Source.objects.create(key="web", name="web", bootstrap_servers="h:1", topic="w")
+    other = source_at("h:1", key="web", name="web", topic="w")
     service.replan(sensors, "one")
     assert service.replan(other, "two").version == 1
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from dashboard.models import Panel, PlanVersion, SavedQuery, Source
 from dashboard.queries.actions import UNDO_KEPT
+from tests.dashboard.places import source_at
 
 TYPED = {
     "name": "Mean temp",
@@ -72,9 +73,7 @@ def test_the_preview_asks_for_no_name_before_one_tries_to_save(as_ana: Client, s
 
 
 def test_choosing_another_source_brings_its_fields(as_ana: Client, sensors: Source) -> None:
-    Source.objects.create(
-        key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]]
-    )
+    source_at("h:1", key="web", name="web", topic="w", schema=[["bytes", "integer"]])
     page = as_ana.post(
         "/queries/preview/", {**TYPED, "source": "web", "shown_source": "sensors"}
     ).content.decode()

@@ -3,7 +3,8 @@
 import pytest
 from kafka import KafkaAdminClient
 
-from dashboard.sources.kafka import KafkaProblem, list_topics, newest_messages, split_address
+from dashboard.sources.kafka import KafkaProblem, list_topics, newest_messages
+from streaming.reach import Unreachable, split_address
 
 
 def test_the_newest_messages_come_from_all_partitions_newest_first(broker: str, fill_topic) -> None:
@@ -66,7 +67,7 @@ def test_one_open_door_is_enough(broker: str) -> None:
 
 @pytest.mark.parametrize("address", ["kafka", "kafka:", ":9092", "kafka:port", "kafka:0", "kafka:70000"])
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(KafkaProblem, match="write host:port"):
+    with pytest.raises(Unreachable, match="write host:port"):
         split_address(address)
 
 

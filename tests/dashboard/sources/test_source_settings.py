@@ -7,6 +7,7 @@ from django.test import Client
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning import service, wire
 from dashboard.planning.news import NOT_HEARD
+from tests.dashboard.places import source_at
 
 ADDRESS = "/sources/sensors/settings/"
 
@@ -23,7 +24,8 @@ def typed(**changes: str) -> dict[str, str]:
 
 def test_the_form_shows_what_is_saved(as_ana: Client, sensors: Source) -> None:
     page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
-    assert '<option value="ts" selected>' in page
+    assert 'data-type="integer" selected>ts</option>' in page
+    assert "Hot devices" not in page
     assert '<option value="ms" selected>' in page
     assert 'value="10s"' in page
     assert "the source starts anew" in page
@@ -44,7 +46,7 @@ def test_another_lateness_makes_a_plan_that_carries_it(
 
 
 def test_the_message_timestamp_can_take_over(as_ana: Client, sensors: Source) -> None:
-    as_ana.post(ADDRESS, typed(event_time=""))
+    as_ana.post(ADDRESS, typed(time_source="message"))
     sensors.refresh_from_db()
     assert sensors.spec().event_time is None
 
@@ -79,7 +81,7 @@ def test_a_source_without_queries_needs_no_plan(as_ana: Client, sensors: Source)
 def test_what_is_wrong_is_said_and_nothing_saved(
     as_ana: Client, sensors: Source, changes: dict[str, str], sentence: str
 ) -> None:
-    Source.objects.create(key="taken", name="Taken", bootstrap_servers="127.0.0.1:1", topic="taken")
+    source_at(key="taken", name="Taken", topic="taken")
     before = Source.objects.filter(pk=sensors.pk).values().get()
     answer = as_ana.post(ADDRESS, typed(**changes))
     assert answer.status_code == 422

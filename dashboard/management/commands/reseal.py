@@ -1,0 +1,33 @@
+"""`reseal`: seal every stored secret with the newest key, so that an old one can be taken away."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from dashboard.connections.models import Connection
+from dashboard.planning import service as planning
+from streaming.security import SecretProblem, reseal
+
+
+class Command(BaseCommand):
+    help = "Seal the secrets of all connections with the first key in MILLRACE_SECRETS_KEY."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        connections = Connection.objects.exclude(sealed_password="", sealed_key="")
+        with transaction.atomic():
+            for connection in connections:
+                self._reseal(connection)
+        count = len(connections)
+        self.stdout.write(f"Sealed the secrets of {count} connection{'' if count == 1 else 's'} anew.")
+
+    def _reseal(self, connection: Connection) -> None:
+        try:
+            connection.sealed_password = reseal(connection.sealed_password)
+            connection.sealed_key = reseal(connection.sealed_key)
+        except SecretProblem as problem:
+            raise CommandError(f"Connection “{connection.name}”: {problem} Nothing was changed.") from problem
+        connection.save(update_fields=["sealed_password", "sealed_key"])
+        for source in connection.sources.all():
+            if planning.newest(source) is not None:
+                planning.replan(source, f"The secrets of the connection {connection.name} were sealed anew")

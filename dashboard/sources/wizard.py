@@ -1,0 +1,160 @@
+"""Adding a source, step by step on one page: connection, topic, messages, fields, event time, name.
+
+Every step is sent with all that was typed in the others and comes back with it, so that any of them can be
+gone back to.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.accounts.people import signed_in
+from dashboard.connections.forms import ConnectionForm
+from dashboard.connections.models import Connection
+from dashboard.sources.forms import ProbeForm, SourceForm, mark_of
+from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, Sample, check, newest_messages
+from dashboard.sources.presentation import ShownMessage, present
+from dashboard.sources.reading import ShownField, corrected, found_fields, reading_context
+from streaming.formats.avro import records
+from streaming.formats.base import FormatOptions
+from streaming.inference import Inference, infer, infer_objects
+from streaming.reach import SourceProblem
+from streaming.registry import schemas_of
+
+INFERRED_FROM = 200
+FORMAT_WORDS = {"json": "JSON objects", "csv": "CSV records", "tsv": "TSV records"}
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the newest messages of a topic brought to light."""
+
+    partitions: int
+    kept: int
+    messages: tuple[ShownMessage, ...]
+    inference: Inference
+    wanted: str  # what messages should be, in words
+
+    @property
+    def suggested_time(self) -> str:
+        field = self.inference.event_time
+        return field.name if field else ""
+
+    @property
+    def suggested_unit(self) -> str:
+        field = self.inference.event_time
+        return (field.time_unit if field else None) or "ms"
+
+
+@require_http_methods(["GET", "POST"])
+def source_new(request: HttpRequest) -> HttpResponse:
+    context: dict[str, Any] = {"connections": Connection.objects.all()}
+    if request.method == "GET":
+        context |= {"form": SourceForm(), "chosen": request.GET.get("connection", "")}
+        if not context["connections"]:
+            context["connection_form"] = ConnectionForm()
+        return render(request, "sources/new.html", context)
+    form = SourceForm(request.POST)
+    if form.is_valid():
+        source = form.save(signed_in(request))
+        messages.info(request, f"Saved “{source.name}”.")
+        return redirect(source)
+    context |= {**_look(request), "form": form, "chosen": request.POST.get("connection", "")}
+    return render(request, "sources/new.html", context, status=422)
+
+
+@require_POST
+def source_probe(request: HttpRequest) -> HttpResponse:
+    """Look into Kafka as far as is typed; the answer is the part of the page under it."""
+    context = _look(request)
+    return render(request, "sources/_found.html" if context.get("topic") else "sources/_topics.html", context)
+
+
+def _look(request: HttpRequest) -> dict[str, Any]:
+    """Either what was found or, in one sentence, what is wrong."""
+    probe = ProbeForm(request.POST)
+    if not probe.is_valid():
+        field, sentences = next(iter(probe.errors.items()))
+        topic = request.POST.get("topic", "")
+        return {"problem": KafkaProblem(field, str(sentences[0])), "topic": topic}
+    cleaned = probe.cleaned_data
+    connection: Connection = cleaned["connection"]
+    context: dict[str, Any] = {"topic": cleaned["topic"], "connection": connection}
+    try:
+        if cleaned["topic"]:
+            context |= _topic_context(request, cleaned)
+        else:
+            context["topics"] = check(connection.bootstrap_servers, connection.security())
+    except KafkaProblem as problem:
+        context["problem"] = problem
+        context["topics"] = _topics_instead(connection) if problem.field == "topic" else []
+    return context
+
+
+def _topic_context(request: HttpRequest, cleaned: dict[str, Any]) -> dict[str, Any]:
+    found = _find(cleaned)
+    mark = mark_of(cleaned["connection"], cleaned["topic"], cleaned["format"])
+    fields = found_fields(found.inference.fields)
+    if request.POST.get("tested") == mark:
+        fields = corrected(fields, request.POST.getlist("field"), request.POST.getlist("kind"))
+    return {
+        "found": found,
+        "tested": mark,
+        "form": SourceForm(_with_defaults(request.POST, cleaned["topic"], found, fields)),
+        **reading_context(fields, cleaned),
+    }
+
+
+def _with_defaults(typed: QueryDict, topic: str, found: Found, fields: list[ShownField]) -> QueryDict:
+    """What was typed so far, and what fits the messages where nothing was."""
+    data = typed.copy()
+    names = {field.name for field in fields if field.can_hold_time}
+    if data.get("event_time") not in names:
+        data["event_time"] = found.suggested_time
+        data["time_unit"] = found.suggested_unit
+        if data.get("time_source") in (None, "", "field"):
+            data["time_source"] = "field" if found.suggested_time else "message"
+    defaults = {"name": topic, "allowed_lateness": "10s", "time_zone": "UTC", "time_unit": "ms"}
+    for name, value in defaults.items():
+        if not data.get(name):
+            data[name] = value
+    if "future_bound" not in data:
+        data["future_bound"] = "5m"
+    return data
+
+
+def _find(cleaned: dict[str, Any]) -> Found:
+    connection: Connection = cleaned["connection"]
+    sample = newest_messages(
+        connection.bootstrap_servers, cleaned["topic"], INFERRED_FROM, connection.security()
+    )
+    return Found(
+        partitions=sample.partitions,
+        kept=sample.kept,
+        messages=tuple(present(message) for message in sample.messages[:SHOWN_MESSAGES]),
+        inference=_inferred(sample, cleaned),
+        wanted=FORMAT_WORDS.get(cleaned["format"], "Avro records of the schema"),
+    )
+
+
+def _inferred(sample: Sample, cleaned: dict[str, Any]) -> Inference:
+    values = [message.value for message in sample.messages]
+    if not cleaned["format"].startswith("avro"):
+        return infer(values, cleaned["format"])
+    by_id = schemas_of(cleaned["registry"]) if cleaned["registry"] else None
+    try:
+        objects = records(values, FormatOptions(avro_schema=cleaned["avro_schema"], schema_by_id=by_id))
+    except SourceProblem as problem:
+        raise KafkaProblem("registry", str(problem)) from problem
+    return infer_objects(objects, len(values))
+
+
+def _topics_instead(connection: Connection) -> list[str]:
+    try:
+        return check(connection.bootstrap_servers, connection.security())
+    except KafkaProblem:
+        return []

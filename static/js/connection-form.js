@@ -1,0 +1,44 @@
+// The fields of a connection: only those that its protocol uses are shown, and the one at fault is marked.
+
+function showUsed(form) {
+  const protocol = form.elements.protocol?.value;
+  for (const part of form.querySelectorAll("[data-used-by]")) {
+    part.hidden = !part.dataset.usedBy.split(" ").includes(protocol);
+  }
+}
+
+/** After a test: the field that the sentence speaks of. */
+function markFault(answer) {
+  const form = answer.closest("form");
+  if (!form) return;
+  for (const marked of form.querySelectorAll("[data-marked]")) {
+    marked.removeAttribute("aria-invalid");
+    delete marked.dataset.marked;
+  }
+  const fault = answer.querySelector("[data-fault]")?.dataset.fault;
+  const control = fault && form.elements[fault];
+  if (!control) return;
+  control.setAttribute("aria-invalid", "true");
+  control.dataset.marked = "";
+  const folded = control.closest("details");
+  if (folded) folded.open = true;
+}
+
+/** What is typed and never sent back stays while the server's answer takes the form's place. */
+const secrets = new Map();
+const secretsOf = (form) => form?.querySelectorAll("input[type=password], [data-secret]") ?? [];
+document.addEventListener("htmx:beforeSwap", ({ target }) => {
+  for (const control of secretsOf(target.querySelector?.(".connection-form"))) secrets.set(control.name, control.value);
+});
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  for (const control of secretsOf(target.querySelector?.(".connection-form"))) control.value ||= secrets.get(control.name) ?? "";
+  secrets.clear();
+});
+
+const showAll = () => document.querySelectorAll(".connection-form").forEach(showUsed);
+document.addEventListener("change", ({ target }) => target.name === "protocol" && showUsed(target.form));
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  showAll();
+  if (target.id === "tested") markFault(target);
+});
+showAll();

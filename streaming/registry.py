@@ -1,0 +1,67 @@
+"""Schemas of a Confluent Schema Registry, by the ids that messages begin with; once known, they are kept."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from functools import lru_cache
+
+from streaming.reach import SourceProblem
+
+ANSWER_SECONDS = 4.0
+MOST_BYTES = 4 << 20  # of an answer
+
+
+class InvalidAddress(ValueError):
+    """An address that no registry has; the message is the sentence shown to people."""
+
+
+def check_address(address: str) -> str:
+    """The address without a slash at its end.
+
+    >>> check_address("http://registry:8081/")
+    'http://registry:8081'
+    """
+    try:
+        parts = urllib.parse.urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise InvalidAddress(f"“{address}” is not an address: write it as http://registry:8081.")
+    if parts.username or parts.password:
+        raise InvalidAddress("A registry that wants a login cannot be used yet: leave the user name out.")
+    return address.rstrip("/")
+
+
+@lru_cache(maxsize=16)
+def schemas_of(address: str) -> Callable[[int], str]:
+    """Finds the schema of an id; raises LookupError where there is none, SourceProblem if nobody answers."""
+    known: dict[int, str] = {}
+
+    def by_id(number: int) -> str:
+        if number not in known:
+            known[number] = _ask(address, number)
+        return known[number]
+
+    return by_id
+
+
+def _ask(address: str, number: int) -> str:
+    url = f"{check_address(address)}/schemas/ids/{number}"
+    try:
+        with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as answer:  # noqa: S310  # http(s) alone
+            told = json.loads(answer.read(MOST_BYTES))
+        kind, schema = told.get("schemaType", "AVRO"), told["schema"]
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            raise LookupError(number) from error
+        raise SourceProblem(f"The schema registry at {address} answered with status {error.code}.") from error
+    except OSError as error:
+        raise SourceProblem(f"The schema registry at {address} does not answer.") from error
+    except (ValueError, KeyError, AttributeError) as error:
+        raise SourceProblem(f"{address} answers, but not as a schema registry; check the address.") from error
+    if kind != "AVRO":
+        raise SourceProblem(f"Schema {number} of {address} is {kind}; only Avro can be read.")
+    return str(schema)
