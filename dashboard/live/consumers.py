@@ -1,7 +1,7 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
 Client messages: `watch` {queries, sources, plan}, `ack` {count}. Server messages: `state`, `source`,
-`throughput`, `snapshot` and `update` of a query (numbered per query, so that a gap shows), `missing`.
+`health`, `throughput`, `missing`, `snapshot` and `update` of a query (numbered per query: a gap shows).
 """
 
 import asyncio

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError
+
+from dashboard.sources.models import Source
 
 CONNECT_SECONDS = 3.0
 READ_SECONDS = 4.0
@@ -36,6 +38,7 @@ class Message:
     timestamp: int  # ms
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,29 @@ def _reader(bootstrap_servers: str) -> Iterator[KafkaConsumer]:
         raise KafkaProblem("topic", f"Kafka refused to read the topic: {type(error).__name__}.") from error
     finally:
         consumer.close(autocommit=False)
+
+
+@contextmanager
+def consumer_of(source: Source) -> Iterator[KafkaConsumer]:
+    """A consumer without a group on the source's cluster."""
+    with _reader(source.bootstrap_servers) as consumer:
+        yield consumer
+
+
+@contextmanager
+def admin_of(source: Source) -> Iterator[KafkaAdminClient]:
+    """A client that asks the source's cluster about itself; callers put what it raises into words."""
+    address, limit = _open_door(source.bootstrap_servers), int(READ_SECONDS * 1000)
+    try:
+        admin = KafkaAdminClient(
+            bootstrap_servers=[address], bootstrap_timeout_ms=limit, request_timeout_ms=limit
+        )
+    except (KafkaError, OSError, ValueError) as error:
+        raise _not_kafka(source.bootstrap_servers) from error
+    try:
+        yield admin
+    finally:
+        admin.close()
 
 
 def _not_kafka(bootstrap_servers: str) -> KafkaProblem:

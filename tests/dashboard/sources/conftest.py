@@ -9,6 +9,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
 
 FillTopic = Callable[..., str]
+LARGEST = 16 << 20  # bytes of a message
 
 
 @pytest.fixture
@@ -18,9 +19,11 @@ def fill_topic(broker: str) -> FillTopic:
     def fill(values: list[bytes | dict | None], partitions: int = 3) -> str:
         name = f"test.{uuid.uuid4().hex[:12]}"
         admin = KafkaAdminClient(bootstrap_servers=broker)
-        admin.create_topics([NewTopic(name, partitions, 1)])
+        admin.create_topics(
+            [NewTopic(name, partitions, 1, topic_configs={"max.message.bytes": str(LARGEST)})]
+        )
         admin.close()
-        producer = KafkaProducer(bootstrap_servers=broker)
+        producer = KafkaProducer(bootstrap_servers=broker, max_request_size=LARGEST)
         for number, value in enumerate(values):
             encoded = json.dumps(value).encode() if isinstance(value, dict) else value
             producer.send(
