@@ -8,12 +8,12 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
+from dashboard.queries.windows_text import spaced
 from dashboard.sources.kafka import Message, admin_of, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import instant
 from dashboard.sources.topic_readings import readings, refusals
 from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
-from optimizer.durations import format_duration
 from streaming.inference import InferredField, infer
 from streaming.sources import FieldType
 from streaming.watermark import IDLE_AFTER_MS
@@ -181,7 +181,7 @@ def _settings(admin: KafkaAdminClient, topic: str) -> list[Setting]:
 
 
 def _time(value: str) -> str:
-    return "without limit" if value == UNLIMITED else f"{format_duration(int(value))}"
+    return "without limit" if value == UNLIMITED else spaced(int(value))
 
 
 def _bytes(value: str) -> str:

@@ -80,7 +80,7 @@ class Asked:
             raise BadRequest(f"“{seek}” is not a place to read from.")
         return cls(
             seek=seek,
-            partition=_number(data.get("partition", ""), "partition"),
+            partition=_number(data.get("partition", ""), "a partition"),
             offset=_offset(data.get("offset", "")) if seek == "offset" else 0,
             since=_instant(data.get("since", "")) if seek == "time" else 0,
             q=data.get("q", "").strip()[:500],
@@ -101,12 +101,12 @@ def _number(text: str, what: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 18:
-        raise BadRequest(f"“{text}” is not a {what}: write a whole number.")
+        raise BadRequest(f"“{text}” is not {what}: write a whole number.")
     return int(text)
 
 
 def _offset(text: str) -> int:
-    found = _number(text.replace(",", "").strip(), "offset")
+    found = _number(text.replace(",", "").strip(), "an offset")
     if found is None:
         raise BadRequest("Say from which offset, such as 1200.")
     return found

@@ -2,16 +2,16 @@
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from dashboard.queries.windows_text import spaced
 from dashboard.sources.kafka import Message
 from dashboard.sources.models import Source
-from optimizer.durations import format_duration
 from streaming import expressions
 from streaming.accounting import Counts
 from streaming.formats import DECODERS, FormatOptions
@@ -62,29 +62,29 @@ def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading
     timestamps = np.array([message.timestamp for message in messages], np.int64)[decoded.rows]
     report = PartitionReport(EARLIEST, EARLIEST, EARLIEST, Counts())
     sifted = sift(spec, decoded, timestamps, int(time.time() * 1000), report)
-    refused = {refusal.row: refusal for refusal in sifted.refusals}
+    made = [Reading(kept=not where) for _ in messages]
     kept = expressions.keeps(where, decoded.table) if where and len(decoded.rows) else None
-    at_row = {int(row): at for at, row in enumerate(decoded.rows)}
-    rows = decoded.table.to_pylist()
-    made, greatest = [], EARLIEST
-    for row in range(len(messages)):
-        at, refusal = at_row.get(row), refused.get(row)
-        has_time = at is not None and (refusal is None or refusal.kind != "malformed")
-        instant = int(sifted.times[at]) if has_time else None
-        late_by = greatest - spec.allowed_lateness - instant if instant is not None else 0
-        made.append(
-            Reading(
-                time=instant,
-                values=rows[at] if at is not None else {},
-                kind=refusal.kind if refusal else "",
-                reason=refusal.reason if refusal else "",
-                late_by=format_duration(_rounded(late_by)) if late_by > 0 else "",
-                kept=bool(kept[at]) if kept is not None and at is not None else not where,
-            )
+    for at, (row, fields) in enumerate(zip(decoded.rows.tolist(), decoded.table.to_pylist(), strict=True)):
+        passes = True if kept is None else bool(kept[at])
+        made[row] = Reading(time=int(sifted.times[at]), values=fields, kept=passes)
+    for refusal in sifted.refusals:
+        known = None if refusal.kind == "malformed" else made[refusal.row].time
+        made[refusal.row] = replace(made[refusal.row], time=known, kind=refusal.kind, reason=refusal.reason)
+    return _with_delays(spec, messages, made)
+
+
+def _with_delays(spec: SourceSpec, messages: list[Message], made: list[Reading]) -> list[Reading]:
+    """Late ones with how late they are: how far behind what their partition has shown before."""
+    told, greatest = [], EARLIEST
+    for message, reading in zip(messages, made, strict=True):
+        late_by = greatest - spec.allowed_lateness - (reading.time or 0)
+        told.append(
+            replace(reading, late_by=spaced(_rounded(late_by))) if reading.kind == "late" else reading
         )
-        if instant is not None and (refusal is None or refusal.kind == "late"):
-            greatest = max(greatest, min(instant, max(messages[row].timestamp, 0) or instant))
-    return made
+        if reading.time is not None and reading.kind in ("", "late"):
+            clock = message.timestamp if message.timestamp > 0 else reading.time
+            greatest = max(greatest, min(reading.time, clock))
+    return told
 
 
 def _rounded(milliseconds: int) -> int:

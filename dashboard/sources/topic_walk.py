@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import TopicAuthorizationFailedError
 
 from dashboard.sources.kafka import KafkaProblem, Message
 from dashboard.sources.models import Source
@@ -129,7 +130,7 @@ def read_ranges(
     while open_parts:
         if held > PIECE_BYTES or time.monotonic() > deadline:
             return found, False
-        for part, records in consumer.poll(timeout_ms=250).items():
+        for part, records in _poll(consumer, topic).items():
             wanted = [record for record in records if record.offset < parts[part].stop]
             found[part.partition] += [message_of(record) for record in wanted]
             held += sum(len(record.value or b"") for record in wanted) if len(parts[part]) > 1 else 0
@@ -137,6 +138,14 @@ def read_ranges(
         open_parts = {part for part in open_parts if consumer.position(part) < parts[part].stop}
         consumer.pause(*(part for part in parts if part not in open_parts))
     return found, True
+
+
+def _poll(consumer: KafkaConsumer, topic: str) -> dict[TopicPartition, list[Any]]:
+    try:
+        return consumer.poll(timeout_ms=250)  # type: ignore[no-any-return]
+    except TopicAuthorizationFailedError as error:
+        sentence = f"Not allowed to read “{topic}”: this connection lacks the right to read it."
+        raise KafkaProblem("topic", sentence) from error
 
 
 def read_one(consumer: KafkaConsumer, source: Source, partition: int, offset: int) -> Message:
