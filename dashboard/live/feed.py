@@ -175,6 +175,7 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "source": key,
         "clock": now,
         **hub.state.source(key),
+        **hub.state.reading(key),
         "rate": meters.rate() if newest else None,
         "peak": meters.peak.value,
         "peak_since": meters.peak.since,

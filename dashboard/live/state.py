@@ -64,13 +64,15 @@ class LiveState:
         """What the job last said of a source; `absent` when it has not taken the source up."""
         told = self._status["sources"].get(key) if self._status else None
         if told is None:
-            return {"state": "absent", "since": None, "error": None, "lag": None, "partitions": None}
+            return {"state": "absent", "since": None, "error": None}
+        return {"state": told["state"], "since": told["since"], "error": told["error"]}
+
+    def reading(self, key: str) -> dict[str, Any]:
+        """How many messages of a source are not read yet, and how many partitions it has; None: not told."""
+        told = self._status["sources"].get(key) if self._status else None
         return {
-            "state": told["state"],
-            "since": told["since"],
-            "error": told["error"],
-            "lag": told.get("lag"),
-            "partitions": told.get("partitions"),
+            "lag": told.get("lag") if told else None,
+            "partitions": told.get("partitions") if told else None,
         }
 
     def failing(self) -> list[str]:

@@ -42,14 +42,16 @@ class Viewer:
         """Nothing was heard for so long that nobody can be there."""
         return time.monotonic() - self._heard_at > DEAD_AFTER_SECONDS
 
-    def watch(self, queries: dict[str, WatchedQuery], sources: list[str], *, throughput: bool) -> None:
+    def watch(
+        self, queries: dict[str, WatchedQuery], sources: list[str], *, throughput: bool, health: bool = False
+    ) -> None:
         """Replace what is watched; each query begins again with a snapshot."""
         self._feeds = {key: QueryFeed(query, self._hub) for key, query in queries.items()}
         self._dirty = set(queries)
         implied = [query.source for query in queries.values()]
         self._sources = list(dict.fromkeys([*sources, *implied]))
         self._throughput_of = sources if throughput else []
-        self._health_of = sources
+        self._health_of = sources if health else []
         self._health_due = 0.0
         self._throughput_sent = {}
         self._state_due = 0.0

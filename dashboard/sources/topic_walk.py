@@ -123,6 +123,7 @@ def read_ranges(
     """The messages of these ranges, in order, and whether those are all: time and memory are bounded."""
     parts = {TopicPartition(topic, number): piece for number, piece in ranges.items()}
     consumer.assign(list(parts))
+    consumer.resume(*parts)  # a partition that was assigned before is still paused
     for part, piece in parts.items():
         consumer.seek(part, piece.start)
     found: dict[int, list[Message]] = {number: [] for number in ranges}

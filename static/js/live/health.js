@@ -60,7 +60,7 @@ export class SourceMark {
   constructor(element) {
     this.element = element;
     this.source = element.dataset.liveSourceState;
-    element.setAttribute("role", "status");
+    if (!element.closest("tr")) element.setAttribute("role", "status"); // a list would announce them all
   }
 
   render(facts) {

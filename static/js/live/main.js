@@ -44,6 +44,7 @@ class LivePage {
       queries: this.panels.map((panel) => panel.query.key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
       plan: this.plan !== null,
+      health: this.health.length > 0,
     });
   }
 

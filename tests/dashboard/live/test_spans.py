@@ -81,9 +81,9 @@ def test_the_peak_is_the_best_five_seconds_of_a_day() -> None:
     assert told["peak_since"] > NOW
 
 
-def test_only_who_watches_a_source_itself_is_told_its_spans() -> None:
+def test_who_draws_a_sources_health_is_told_its_spans_now_and_then() -> None:
     viewer = Viewer(hub_after(30))
-    viewer.watch({}, ["sensors"], throughput=False)
+    viewer.watch({}, ["sensors"], throughput=False, health=True)
     kinds = [message["type"] for message in viewer.news(NOW)]
     assert kinds == ["state", "source", "health"]
     assert [message["type"] for message in viewer.news(NOW)] == []
