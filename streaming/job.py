@@ -70,6 +70,16 @@ class Running:
     moved_at: float = 0.0  # when its newest batch was first seen
     batch: int | None = None
     lost: LostMessages | None = None
+    lag: int | None = None  # messages that were there and not read when the topic was last looked at
+    looks: int = 0  # at the topic, up to the one that the lag is from
+
+    def note_lag(self) -> None:
+        """Compare how far the query has read with the ends of the topic, as soon as these are known anew."""
+        view, looks = self.watch.view, self.watch.looks
+        read = engine.read_up_to(self.query) if looks != self.looks and view is not None else None
+        if read is not None and view is not None:
+            self.lag = sum(max(0, end - read.get(part, view.first[part])) for part, end in view.end.items())
+            self.looks = looks
 
     def note_batch(self) -> None:
         newest = engine.last_batch(self.query)
@@ -309,6 +319,7 @@ class Job:
         if running.batch is not None:
             running.failures = 0
             self._count_lost(running)
+            running.note_lag()
             running.turn("running", running.lost.sentence if running.lost else None)
 
     def _check_problem(self, running: Running, watch: Watch, problem: str) -> None:
@@ -385,6 +396,8 @@ class Job:
                 "error": running.error,
                 "batch": running.batch,
                 "lost": running.lost.total if running.lost else 0,
+                "lag": running.lag if running.state == "running" else None,
+                "partitions": len(running.watch.view.end) if running.watch.view else None,
             }
             for key, running in self._sources.items()
             if running.plan.all_trees

@@ -62,6 +62,7 @@ def meter(
         "plan": shard.meta.timeline.version,
         "watermark": None if watermark.value in (EARLIEST, LATEST) else watermark.value,
         "max_event_time": watermark.greatest,
+        "active": watermark.active() if shard.number == 0 else None,  # all shards know the same
         "events": counts.read,
         "accepted": counts.accepted,
         "malformed": counts.malformed,

@@ -222,6 +222,15 @@ def last_batch(query: StreamingQuery | None) -> int | None:
     return int(progress["batchId"]) if progress else None
 
 
+def read_up_to(query: StreamingQuery | None) -> dict[int, int] | None:
+    """By partition, the offset up to which a query has read; None before its first batch."""
+    progress: Any = query.lastProgress if query else None
+    if not progress:
+        return None
+    events = json.loads(progress["sources"][0]["endOffset"])["events"]
+    return {int(partition): int(offset) for partition, offset in events.items()}
+
+
 def start(spark: SparkSession, launch: Launch) -> StreamingQuery:
     """Start a source's streaming query from its checkpoint, or from the past that is still in Kafka."""
     # Sources share the cores evenly, whatever each has to do.

@@ -64,6 +64,12 @@ class Watermark(msgspec.Struct, array_like=True):
             self.value = max(self.value, bound)
         return self.value
 
+    def active(self) -> list[int]:
+        """The partitions that are waited for, since they have shown an event of late."""
+        return sorted(
+            number for number, part in self.partitions.items() if self.clock - part.active < IDLE_AFTER_MS
+        )
+
     def is_still(self, reach: int) -> bool:
         """Whether more ticks of the clock would end no window that holds an event; `reach` is the longest."""
         if self.awaited or any(self.clock - p.active < STILL_AFTER_MS for p in self.partitions.values()):

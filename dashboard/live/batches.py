@@ -49,6 +49,7 @@ class Batch:
     kernel_steps: int
     state_bytes: int | None
     trees: Mapping[str, TreeWork] = field(default_factory=dict)
+    active: tuple[int, ...] | None = None  # partitions that are waited for; None: not told
     recalled: float | None = None  # the part that has been read of what new queries lack of the past
 
     @property
@@ -79,8 +80,13 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         kernel_steps=sum(shard["kernel_steps"] for shard in shards),
         state_bytes=_state_bytes(shards),
         trees=_trees(shard["trees"] for shard in shards),
+        active=_active(whole.get("active")),
         recalled=_recalled(whole.get("recall")),
     )
+
+
+def _active(partitions: list[int] | None) -> tuple[int, ...] | None:
+    return None if partitions is None else tuple(partitions)
 
 
 def _recalled(recall: Recall | None) -> float | None:

@@ -1,7 +1,7 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
-Client messages: `watch` {queries, sources, plan}, `ack` {count}. Server messages: `state`, `source`,
-`throughput`, `snapshot` and `update` of a query (numbered per query, so that a gap shows), `missing`.
+Client messages: `watch` {queries, sources, plan, health}, `ack` {count}. Server messages: `state`, `source`,
+`health`, `throughput`, `missing`, `snapshot` and `update` of a query (numbered per query: a gap shows).
 """
 
 import asyncio
@@ -79,7 +79,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.channel_layer.group_discard(query_group(key), self.channel_name)
         for key in queries:
             await self.channel_layer.group_add(query_group(key), self.channel_name)
-        viewer.watch(queries, sources, throughput=wanted.get("plan") is True)
+        throughput, health = wanted.get("plan") is True, wanted.get("health") is True
+        viewer.watch(queries, sources, throughput=throughput, health=health)
         for key in sorted({*keys, *source_keys} - {*queries, *sources}):
             await self.send_json(viewer.numbered({"type": "missing", "key": key}))
 

@@ -7,9 +7,10 @@ since, however long that was. A slow viewer gets fewer and larger messages, and 
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.live import spans
+from dashboard.live.batches import Batch
 from dashboard.live.history import Point, WindowHistory
 from dashboard.live.hub import Hub
-from dashboard.live.meters import KEPT_MS
 from dashboard.models import SavedQuery
 from dashboard.planning.adoption import joined_at
 from optimizer.cost import Calibration
@@ -174,7 +175,10 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "source": key,
         "clock": now,
         **hub.state.source(key),
+        **hub.state.reading(key),
         "rate": meters.rate() if newest else None,
+        "peak": meters.peak.value,
+        "peak_since": meters.peak.since,
         "capacity": meters.capacity(Calibration().cores),
         "watermark": newest.watermark if newest else None,
         "max_event_time": newest.max_event_time if newest else None,
@@ -183,10 +187,25 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "late": sum(batch.late for batch in batches),
         "malformed": sum(batch.malformed for batch in batches),
         "misdated": sum(batch.future + batch.past for batch in batches),
-        "counted_since": max(batches[0].clock, now - KEPT_MS) if batches else None,
+        "counted_since": max(batches[0].clock, now - spans.KEPT_MS) if batches else None,
         "state_bytes": newest.state_bytes if newest else None,
         "plan": newest.plan if newest else None,
         "recalled": newest.recalled if newest else None,
+        "active": newest.active if newest else None,
+    }
+
+
+def health_message(hub: Hub, key: str, now: int) -> Message:
+    """What a source's page draws small: the last quarter of an hour, in spans."""
+    batches: list[Batch] = hub.meters.source(key).batches()
+    return {
+        "type": "health",
+        "source": key,
+        "rate": spans.rates(batches, now),
+        "delay": spans.delays(batches, now),
+        "lag": spans.newest(hub.state.lags(key), now),
+        "late": spans.counts(((batch.clock, batch.late) for batch in batches), now),
+        "malformed": spans.counts(((batch.clock, batch.malformed) for batch in batches), now),
     }
 
 

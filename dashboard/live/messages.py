@@ -31,6 +31,7 @@ class MeterMessage(TypedDict):
     plan: int
     watermark: int | None
     max_event_time: int | None
+    active: NotRequired[list[int] | None]  # partitions that are waited for; one shard tells them
     events: int
     malformed: int
     late: int
@@ -52,6 +53,8 @@ class SourceStatus(TypedDict):
     state: Literal["starting", "running", "failing"]
     since: int
     error: str | None
+    lag: NotRequired[int | None]  # messages; these two are not in the status of older jobs
+    partitions: NotRequired[int | None]
 
 
 class StatusMessage(TypedDict):

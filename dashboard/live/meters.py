@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from dashboard.live.batches import Batch, add_up
 from dashboard.live.messages import MeterMessage
+from dashboard.live.spans import KEPT_MS, PEAK_SPAN_MS, Peak
 from dashboard.models import PlanVersion
 from optimizer import Statistics
 from optimizer.cost import Calibration
@@ -15,7 +16,6 @@ from optimizer.path_work import plan_work
 from optimizer.plan import Plan
 from streaming.path_costs import measured_path
 
-KEPT_MS = 15 * 60_000
 BUCKET_MS = 5_000
 RATE_SPAN_MS = 15_000
 CAPACITY_SPANS = 3  # five-second spans that a capacity is measured over: one batch more or less tells little
@@ -41,6 +41,8 @@ class SourceMeters:
         self._messages: dict[int, dict[int, MeterMessage]] = {}  # by batch, then shard
         self._batches: dict[int, Batch] = {}
         self.last_event_clock: int | None = None
+        self.peak = Peak()
+        self._peak_span = 0
 
     def add(self, message: MeterMessage) -> None:
         """Take one shard's message in; a repeated batch replaces its first try."""
@@ -50,6 +52,9 @@ class SourceMeters:
         batch = self._batches[number] = add_up(shards)
         if self.last_event_clock is None or batch.events:
             self.last_event_clock = max(batch.clock, self.last_event_clock or 0)
+        if batch.clock // PEAK_SPAN_MS > self._peak_span:
+            self._peak_span = batch.clock // PEAK_SPAN_MS
+            self.peak.note(self._batches.values(), batch.clock)
         self._forget_before(batch.clock - KEPT_MS)
 
     def batches(self) -> list[Batch]:

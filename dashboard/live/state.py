@@ -1,8 +1,10 @@
 """Whether results can be expected: the job's own word, its silence, and the broker's reachability."""
 
+from collections import deque
 from typing import Any
 
 from dashboard.live.messages import StatusMessage
+from dashboard.live.spans import KEPT_MS
 
 SILENT_AFTER_MS = 6_000
 
@@ -14,11 +16,27 @@ class LiveState:
         self._status: StatusMessage | None = None
         self._broker_state = "connecting"
         self._broker_since: int | None = None
+        self._lags: dict[str, deque[tuple[int, int]]] = {}
 
     def observe(self, status: StatusMessage) -> None:
         """Take in a status message; an older one than the newest known changes nothing."""
         if self._status is None or status["clock"] >= self._status["clock"]:
             self._status = status
+            self._note_lags(status)
+
+    def _note_lags(self, status: StatusMessage) -> None:
+        for key, told in status["sources"].items():
+            lag, lags = told.get("lag"), self._lags.setdefault(key, deque())
+            if lag is not None:
+                lags.append((status["clock"], lag))
+            while lags and lags[0][0] < status["clock"] - KEPT_MS:
+                lags.popleft()
+        for gone in self._lags.keys() - status["sources"].keys():
+            del self._lags[gone]
+
+    def lags(self, key: str) -> list[tuple[int, int]]:
+        """Wall clock and messages not read yet, of the last quarter of an hour."""
+        return list(self._lags.get(key, ()))
 
     def broker_reachable(self, now: int) -> None:
         self._set_broker("reachable", now)
@@ -48,6 +66,14 @@ class LiveState:
         if told is None:
             return {"state": "absent", "since": None, "error": None}
         return {"state": told["state"], "since": told["since"], "error": told["error"]}
+
+    def reading(self, key: str) -> dict[str, Any]:
+        """How many messages of a source are not read yet, and how many partitions it has; None: not told."""
+        told = self._status["sources"].get(key) if self._status else None
+        return {
+            "lag": told.get("lag") if told else None,
+            "partitions": told.get("partitions") if told else None,
+        }
 
     def failing(self) -> list[str]:
         """The keys of the sources that the job cannot run at present."""

@@ -12,6 +12,7 @@ from dashboard.live.hub import Hub
 
 UNACKNOWLEDGED = 8  # messages in flight
 STATE_SECONDS = 2.0
+HEALTH_SECONDS = 15.0  # as long as the spans are that it tells of
 DEAD_AFTER_SECONDS = 45.0
 
 
@@ -24,6 +25,8 @@ class Viewer:
         self._dirty: set[str] = set()
         self._sources: list[str] = []
         self._throughput_of: list[str] = []
+        self._health_of: list[str] = []
+        self._health_due = 0.0
         self._throughput_sent: dict[str, int] = {}
         self._sent = self._acknowledged = 0
         self._state_due = 0.0
@@ -39,13 +42,17 @@ class Viewer:
         """Nothing was heard for so long that nobody can be there."""
         return time.monotonic() - self._heard_at > DEAD_AFTER_SECONDS
 
-    def watch(self, queries: dict[str, WatchedQuery], sources: list[str], *, throughput: bool) -> None:
+    def watch(
+        self, queries: dict[str, WatchedQuery], sources: list[str], *, throughput: bool, health: bool = False
+    ) -> None:
         """Replace what is watched; each query begins again with a snapshot."""
         self._feeds = {key: QueryFeed(query, self._hub) for key, query in queries.items()}
         self._dirty = set(queries)
         implied = [query.source for query in queries.values()]
         self._sources = list(dict.fromkeys([*sources, *implied]))
         self._throughput_of = sources if throughput else []
+        self._health_of = sources if health else []
+        self._health_due = 0.0
         self._throughput_sent = {}
         self._state_due = 0.0
 
@@ -71,6 +78,9 @@ class Viewer:
             messages.append(feed.state_message(self._hub, now))
             messages += [feed.source_message(self._hub, key, now) for key in self._sources]
             messages += [self._new_throughput(key) for key in self._throughput_of]
+        if self._hub.caught_up and time.monotonic() >= self._health_due:
+            self._health_due = time.monotonic() + HEALTH_SECONDS
+            messages += [feed.health_message(self._hub, key, now) for key in self._health_of]
         if self._hub.caught_up:
             messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
             self._dirty.clear()

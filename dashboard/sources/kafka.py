@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
 
 from dashboard.sources.models import Source
@@ -48,6 +48,7 @@ class Message:
     timestamp: int  # ms
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,6 @@ def _read(
         open_parts = {part for part in open_parts if consumer.position(part) < end[part]}
 
 
-def source_reader(source: Source) -> AbstractContextManager[KafkaConsumer]:
-    """A consumer for the cluster of a source, as `reader` makes it."""
-    return reader(source.connection.bootstrap_servers, source.connection.security())
-
-
 @contextmanager
 def reader(bootstrap_servers: str, security: Security = PLAINTEXT) -> Iterator[KafkaConsumer]:
     """A consumer without a group, closed in any case; every failure becomes a sentence."""
@@ -169,6 +165,21 @@ def _in_words(bootstrap_servers: str) -> Iterator[None]:
         ) from error
     except KafkaError as error:
         raise KafkaProblem("topic", f"Kafka refused to read the topic: {type(error).__name__}.") from error
+
+
+def consumer_of(source: Source) -> AbstractContextManager[KafkaConsumer]:
+    """A consumer without a group on the source's cluster."""
+    return reader(source.bootstrap_servers, source.connection.security())
+
+
+@contextmanager
+def admin_of(source: Source) -> Iterator[KafkaAdminClient]:
+    """A client that asks the source's cluster about itself; callers put what it raises into words."""
+    admin = KafkaAdminClient(**client_options(source.bootstrap_servers, source.connection.security()))
+    try:
+        yield admin
+    finally:
+        admin.close()
 
 
 def _open_door(bootstrap_servers: str) -> str:

@@ -7,12 +7,16 @@ from typing import Any
 import msgspec
 
 from dashboard.sources.kafka import Message
+from dashboard.sources.topic_readings import Reading
 
 KEY_LENGTH = 40
 TEXT_LENGTH = 400
 PAIRS_SHOWN = 12
 VALUE_LENGTH = 60
 WHOLE_LENGTH = 8_000
+PARSED_BYTES = 256 << 10  # of a message that is taken apart for one line
+PRINTED_BYTES = 256 << 10  # of a message that the inspector shows
+DUMPED_BYTES = 8 << 10  # of a message that it shows byte by byte
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,104 @@ def present(message: Message) -> ShownMessage:
         whole=_whole(message.value, value),
         size=len(message.value or b""),
     )
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message on one line of the messages tab."""
+
+    partition: int
+    offset: int
+    time: datetime | None  # of the event where it is known, else of the message
+    is_event_time: bool
+    key: str | None
+    pairs: list[Pair]
+    text: str  # where the value is no object
+    chip: str  # why it is refused
+    reason: str
+    kind: str
+
+
+def line_of(message: Message, reading: Reading) -> Line:
+    small = message.value is not None and len(message.value) <= PARSED_BYTES
+    value = _decoded(message.value) if small else None
+    items = value if isinstance(value, dict) and value else _known(reading)
+    return Line(
+        partition=message.partition,
+        offset=message.offset,
+        time=instant(message.timestamp if reading.time is None else reading.time),
+        is_event_time=reading.time is not None,
+        key=None if message.key is None else cut(readable(message.key), KEY_LENGTH),
+        pairs=[_pair(name, item) for name, item in list(items.items())[:PAIRS_SHOWN]],
+        text="" if items else _text(message.value),
+        chip=cut(reading.chip, VALUE_LENGTH),
+        reason=reading.reason,
+        kind=reading.kind,
+    )
+
+
+def _known(reading: Reading) -> dict[str, Any]:
+    """The fields of a message that is no JSON: whole numbers are read as such."""
+    return {name: plain(value) for name, value in reading.values.items() if value is not None}
+
+
+def plain(value: Any) -> Any:
+    """A field's value as it is written: the engine holds whole numbers as 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def instant(milliseconds: int) -> datetime | None:
+    """None where there is no time, or none that a calendar holds."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds >= 0 else None
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A value as the inspector prints it; `note` says what is missing."""
+
+    text: str
+    kind: str  # json, text, bytes, tombstone or empty
+    note: str = ""
+
+
+def printed(value: bytes | None) -> Printed:
+    if value is None:
+        return Printed("", "tombstone")
+    if not value:
+        return Printed("", "empty")
+    cut_off = _only(PRINTED_BYTES, value)
+    whole = _decoded(value) if not cut_off else None
+    if isinstance(whole, dict | list):
+        return Printed(msgspec.json.format(msgspec.json.encode(whole), indent=2).decode(), "json")
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return Printed(hex_dump(value), "bytes", _only(DUMPED_BYTES, value))
+    return Printed(readable(value[:PRINTED_BYTES].decode(errors="ignore").encode()), "text", cut_off)
+
+
+def hex_dump(value: bytes) -> str:
+    """Sixteen bytes a line: place, bytes, characters."""
+    starts = range(0, min(len(value), DUMPED_BYTES), 16)
+    lines = [(start, value[start : start + 16]) for start in starts]
+    return "\n".join(f"{start:06x}  {data.hex(' '):<47}  {_characters(data)}" for start, data in lines)
+
+
+def dumped(value: bytes | None) -> Printed:
+    return (
+        Printed("", "empty") if not value else Printed(hex_dump(value), "bytes", _only(DUMPED_BYTES, value))
+    )
+
+
+def _only(shown: int, value: bytes) -> str:
+    return f"Only the first {shown:,} of {len(value):,} bytes are shown." if len(value) > shown else ""
+
+
+def _characters(data: bytes) -> str:
+    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)
 
 
 def readable(data: bytes) -> str:

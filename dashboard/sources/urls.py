@@ -2,15 +2,36 @@
 
 from django.urls import path
 
-from dashboard.sources import changes, views, wizard
+from dashboard.sources import changes, topic_views, views, wizard
 
 urlpatterns = [
     path("", views.source_list, name="sources"),
     path("new/", wizard.source_new, name="source-new"),
     path("probe/", wizard.source_probe, name="source-probe"),
     path("<slug:key>/", views.source_page, name="source"),
-    path("<slug:key>/messages/", views.source_messages, name="source-messages"),
-    path("<slug:key>/dead-letters/", views.source_dead_letters, name="source-dead-letters"),
+    path("<slug:key>/overview/", topic_views.source_overview, name="source-overview"),
+    path("<slug:key>/messages/", topic_views.source_messages, name="source-messages"),
+    path(
+        "<slug:key>/messages/<int:partition>/<int:offset>/", topic_views.source_message, name="source-message"
+    ),
+    path(
+        "<slug:key>/messages/<int:partition>/<int:offset>/bytes/",
+        topic_views.source_message_bytes,
+        name="source-message-bytes",
+    ),
+    path("<slug:key>/download/", topic_views.source_download, name="source-download"),
+    path("<slug:key>/consumers/", topic_views.source_consumers, name="source-consumers"),
+    path("<slug:key>/dead-letters/", topic_views.source_dead_letters, name="source-dead-letters"),
+    path(
+        "<slug:key>/dead-letters/check/",
+        topic_views.source_dead_letters_check,
+        name="source-dead-letters-check",
+    ),
+    path(
+        "<slug:key>/dead-letters/<int:partition>/<int:offset>/",
+        topic_views.source_dead_letter,
+        name="source-dead-letter",
+    ),
     path("<slug:key>/settings/", changes.source_settings, name="source-settings"),
     path("<slug:key>/delete/", changes.source_delete, name="source-delete"),
 ]

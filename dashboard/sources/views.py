@@ -8,14 +8,18 @@ from django.views.decorators.http import require_GET
 
 from dashboard.accounts.people import may_change, signed_in
 from dashboard.connections.models import Connection
-from dashboard.sources.dead_letters import recent_dead_letters
 from dashboard.sources.forms import UNIT_CHOICES, SettingsForm
-from dashboard.sources.kafka import KafkaProblem, newest_messages
 from dashboard.sources.models import Source
-from dashboard.sources.presentation import present
 from dashboard.sources.reading import reading_context, saved_fields
 
-TABS = ("overview", "messages", "dead-letters", "settings")
+SEEK_CHOICES = (
+    ("live", "Live"),
+    ("newest", "Newest"),
+    ("oldest", "Oldest"),
+    ("offset", "From offset"),
+    ("time", "Since time"),
+)
+TABS = ("overview", "messages", "consumers", "dead-letters", "settings")
 
 
 @require_GET
@@ -44,32 +48,7 @@ def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, An
         "may_change": may,
         "form": SettingsForm(source),
         "connections": Connection.objects.all(),
+        "unit_choices": UNIT_CHOICES,
+        "seek_choices": SEEK_CHOICES,
+        "seek": request.GET.get("seek") if request.GET.get("seek") in dict(SEEK_CHOICES) else "live",
     }
-
-
-@require_GET
-def source_messages(request: HttpRequest, key: str) -> HttpResponse:
-    """The newest messages of the topic, loaded into the page once it stands."""
-    source = get_object_or_404(Source, key=key)
-    context: dict[str, Any] = {"source": source}
-    try:
-        sample = newest_messages(
-            source.bootstrap_servers, source.topic, security=source.connection.security()
-        )
-        context["shown"] = [present(message) for message in sample.messages]
-        context["sample"] = sample
-    except KafkaProblem as problem:
-        context["problem"] = problem
-    return render(request, "sources/_messages.html", context)
-
-
-@require_GET
-def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
-    """The newest refused messages, loaded into the page once it stands."""
-    source = get_object_or_404(Source, key=key)
-    context: dict[str, Any] = {"source": source}
-    try:
-        context["found"] = recent_dead_letters(source.key)
-    except KafkaProblem as problem:
-        context["problem"] = problem
-    return render(request, "sources/_dead_letters.html", context)

@@ -2,8 +2,8 @@
 const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const sameDay = (a, b) => a.toDateString() === b.toDateString();
 
-function words(instant) {
-  const clock = instant.toLocaleTimeString([], SECONDS);
+function words(instant, exact) {
+  const clock = instant.toLocaleTimeString([], exact ? { ...SECONDS, fractionalSecondDigits: 3 } : SECONDS);
   if (sameDay(instant, new Date())) return clock;
   return `${instant.getFullYear()}-${String(instant.getMonth() + 1).padStart(2, "0")}-${String(instant.getDate()).padStart(2, "0")} ${clock}`;
 }
@@ -12,7 +12,8 @@ function show(element) {
   const instant = new Date(element.dateTime);
   if (Number.isNaN(instant.getTime())) return;
   element.title = `${instant.toISOString()} (UTC)`;
-  element.textContent = words(instant);
+  if (element.dataset.of) element.title += `, of the ${element.dataset.of}: no event time could be read`;
+  element.textContent = words(instant, element.dataset.exact !== undefined);
 }
 
 /** Rewrite every `<time datetime>` of the page, now and whenever part of it is swapped in. */

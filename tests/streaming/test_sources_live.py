@@ -175,6 +175,7 @@ def test_partitions_that_are_added_while_a_source_runs_are_read_whole(make_sourc
     source.send(40, partition=1)
     source.send(30, partition=2)
     wait_until(lambda: source.counted() == 120)
+    wait_until(lambda: (source.status().get("lag"), source.status().get("partitions")) == (0, 3))
     source.want()
 
 

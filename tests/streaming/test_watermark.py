@@ -143,3 +143,15 @@ def test_a_historical_source_that_is_silent_is_still_for_no_clock_ends_its_windo
 def test_a_source_that_waits_for_its_first_events_is_not_still():
     assert not Watermark(lateness=0, awaited=[0], clock=1_000_000).is_still(reach=0)
     assert Watermark(lateness=0, awaited=[], clock=1_000_000).is_still(reach=0)
+
+
+def test_partitions_that_were_silent_for_ten_seconds_are_not_waited_for() -> None:
+    mark = Watermark(lateness=0, awaited=[2])
+    mark.tick(1_000_000)
+    mark.observe(0, 999_000)
+    mark.observe(1, 999_500)
+    assert mark.active() == [0, 1]  # the one that has shown nothing yet is none of them
+    mark.tick(1_009_000)
+    mark.observe(1, 1_008_000)
+    mark.tick(1_010_500)
+    assert mark.active() == [1]

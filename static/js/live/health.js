@@ -1,58 +1,98 @@
-// A source's health: one figure, its unit and one explaining line per cell.
-import { make, setText } from "./dom.js";
-import { bytes, clock, duration, whole } from "./format.js";
-import { jobIsDown } from "./states.js";
+// A source's health: six figures, each with its unit, one explaining line and what it did of late.
+import { dot, make, setText } from "./dom.js";
+import { healthCells, sourceState } from "./health-words.js";
+import { number, whole } from "./format.js";
+import { Sparkline } from "./sparkline.js";
 
-const STATES = {
-  running: ["Running", "reads this topic"],
-  starting: ["Starting", "the job takes it up"],
-  failing: ["Failing", ""],
-  absent: ["Not read", "no query asks for it"],
-};
+const DRAWN = [["rate", "line"], ["lag", "line"], ["delay", "line"], ["late", "bars"], ["malformed", "bars"], null];
 
-function cells({ health, state, now, connected }) {
-  const [word, line] = STATES[health.state];
-  const jobDown = !connected || jobIsDown(state);
-  const since = health.counted_since ? `since ${clock(health.counted_since)}` : "nothing measured yet";
-  return [
-    jobDown ? ["State", "Job stopped", "", state?.job.since ? `since ${clock(state.job.since)}` : ""] : ["State", word, "", health.error ?? line],
-    ["Rate", health.rate === null ? "–" : whole(health.rate), "events/s", health.idle_since ? `idle since ${clock(health.idle_since)}` : "over the last 15 s"],
-    ["Watermark", health.watermark ? duration(now - health.watermark) : "–", "behind", health.watermark ? `results are final up to ${clock(health.watermark, { seconds: true })}` : "no event yet"],
-    ["Late", whole(health.late), "events", since],
-    ["Malformed", whole(health.malformed), "messages", since],
-    ["Wrongly dated", whole(health.misdated), "events", since],
-    ...(health.state_bytes === null ? [] : [["State kept", bytes(health.state_bytes), "", "slices of open windows"]]),
-  ];
+function drawing(described) {
+  if (!described) return null;
+  const [key, kind] = described;
+  return { key, spark: new Sparkline(kind) };
 }
 
+/** The strip of a source's page. */
 export class Health {
   #cells = [];
 
   constructor(element) {
     this.element = element;
     this.source = element.dataset.liveSource;
+    this.lateness = Number(element.dataset.lateness);
     element.classList.add("panel", "health");
   }
 
   render(facts) {
     const health = facts.sources.get(this.source);
     if (!health) return;
-    const rows = cells({ ...facts, health });
-    if (this.#cells.length !== rows.length) this.#build(rows);
-    rows.forEach(([, value, unit, line], at) => {
-      const cell = this.#cells[at];
-      setText(cell.value, value);
-      setText(cell.unit, unit);
-      setText(cell.line, line);
-    });
+    const cells = healthCells({ ...facts, health, lateness: this.lateness });
+    if (!this.#cells.length) this.#build(cells);
+    const spans = facts.spans.get(this.source);
+    cells.forEach((cell, at) => this.#show(this.#cells[at], cell, spans));
   }
 
-  #build(rows) {
-    this.#cells = rows.map(([name]) => {
-      const cell = { value: make("span", "health-value"), unit: make("small"), line: make("span", "health-line") };
-      cell.element = make("div", "", make("span", "", name), make("b", "", cell.value, " ", cell.unit), cell.line);
+  #show(shown, { value, unit = "", line, title = "", warns = false }, spans) {
+    setText(shown.value, value);
+    setText(shown.unit, unit);
+    setText(shown.words, line);
+    shown.line.classList.toggle("is-warned", warns);
+    shown.element.title = title;
+    if (shown.drawing && spans) shown.drawing.spark.show(spans[shown.drawing.key]);
+  }
+
+  #build(cells) {
+    this.#cells = cells.map(({ name }, at) => {
+      const words = make("span");
+      const line = make("span", "health-line", dot("is-warn"), words);
+      const cell = { value: make("span", "health-value"), unit: make("small"), words, line, drawing: drawing(DRAWN[at]) };
+      cell.element = make("div", "", make("span", "health-name", name), make("b", "", cell.value, " ", cell.unit), line, cell.drawing?.spark.element ?? null);
       return cell;
     });
     this.element.replaceChildren(...this.#cells.map((cell) => cell.element));
+  }
+}
+
+/** The mark that says in a word how a source is. */
+export class SourceMark {
+  #said = null;
+
+  constructor(element) {
+    this.element = element;
+    this.source = element.dataset.liveSourceState;
+    if (!element.closest("tr")) element.setAttribute("role", "status"); // a list would announce them all
+  }
+
+  render(facts) {
+    const [kind, word, more] = sourceState({ ...facts, health: facts.sources.get(this.source) });
+    const said = kind + word + more;
+    if (said === this.#said) return;
+    this.#said = said;
+    this.element.className = `mark ${{ "": "is-good", "is-warn": "is-warn", "is-bad": "is-bad" }[kind] ?? ""}`.trim();
+    this.element.title = more;
+    this.element.replaceChildren(dot(kind), word);
+  }
+}
+
+/** A row of the list of sources: rate with its line, and lag. */
+export class SourceRow {
+  constructor(element) {
+    this.source = element.dataset.liveSourceRow;
+    this.rate = element.querySelector("[data-figure=rate]");
+    this.lag = element.querySelector("[data-figure=lag]");
+    this.spark = new Sparkline("line");
+    element.querySelector("[data-figure=line]").append(this.spark.element);
+  }
+
+  render(facts) {
+    const health = facts.sources.get(this.source);
+    if (!health) return;
+    const [rate, lag] = healthCells({ ...facts, health });
+    setText(this.rate, rate.value === "–" ? "–" : `${number(Math.round(health.rate))}/s`);
+    this.rate.title = rate.line;
+    setText(this.lag, lag.value === "–" ? "–" : whole(health.lag));
+    this.lag.title = lag.line;
+    const spans = facts.spans.get(this.source);
+    if (spans) this.spark.show(spans.rate);
   }
 }

@@ -1,6 +1,6 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
 import { watchDialogs } from "./dialogs.js";
-import { Health } from "./health.js";
+import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
 import { PlanPage } from "./planpage.js";
@@ -13,13 +13,14 @@ const REDRAW_MS = 1_000;
 class LivePage {
   #state = null;
   #sources = new Map();
+  #spans = new Map();
   #signedOut = false;
 
   constructor() {
     this.socket = new LiveSocket();
     this.card = new JobCard(document.getElementById("job-card"));
     this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element));
-    this.health = [...document.querySelectorAll("[data-live-source]")].map((element) => new Health(element));
+    this.health = this.#sourceParts();
     const throughput = document.getElementById("throughput");
     this.plan = throughput ? new PlanPage(throughput) : null;
     const line = document.getElementById("live-line");
@@ -33,11 +34,17 @@ class LivePage {
     this.render();
   }
 
+  #sourceParts() {
+    const parts = [["[data-live-source]", Health], ["[data-live-source-state]", SourceMark], ["[data-live-source-row]", SourceRow]];
+    return parts.flatMap(([selector, Part]) => [...document.querySelectorAll(selector)].map((element) => new Part(element)));
+  }
+
   #watch() {
     this.socket.watch({
       queries: this.panels.map((panel) => panel.query.key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
       plan: this.plan !== null,
+      health: this.health.length > 0,
     });
   }
 
@@ -45,6 +52,7 @@ class LivePage {
     const on = (type, handle) => this.socket.addEventListener(type, ({ detail }) => handle(detail));
     on("state", (message) => (this.#state = message));
     on("source", (message) => this.#sources.set(message.source, message));
+    on("health", (message) => this.#spans.set(message.source, message));
     on("throughput", (message) => this.plan?.throughput.take(message));
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
@@ -70,6 +78,7 @@ class LivePage {
       signedOut: this.#signedOut,
       state: this.#state,
       sources: this.#sources,
+      spans: this.#spans,
     };
     this.card.render(facts);
     this.health.forEach((strip) => strip.render(facts));

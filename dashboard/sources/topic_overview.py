@@ -1,0 +1,240 @@
+"""A topic as its cluster describes it: partitions, sizes, retention, and whether its messages still fit."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+
+from dashboard.queries.windows_text import spaced
+from dashboard.sources.kafka import Message, admin_of, consumer_of
+from dashboard.sources.models import Source
+from dashboard.sources.presentation import instant
+from dashboard.sources.topic_readings import readings, refusals
+from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
+from streaming.inference import InferredField, infer
+from streaming.sources import FieldType
+from streaming.watermark import IDLE_AFTER_MS
+
+RATE_SPAN_MS = 60_000
+DRIFT_SAMPLE = 500
+LAST_SECONDS = 3.0
+UNLIMITED = "-1"
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition; None where the cluster does not say."""
+
+    number: int
+    first: int
+    end: int
+    leader: int | None
+    size: int | None  # bytes on the leader's disk
+    rate: float  # messages per second of the last minute, by their timestamps
+    newest: datetime | None
+    is_idle: bool
+
+    @property
+    def messages(self) -> int:
+        return self.end - self.first
+
+
+@dataclass(frozen=True)
+class Setting:
+    name: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How the newest messages differ from the saved schema."""
+
+    looked_at: int
+    new: list[tuple[str, str, str]]  # field, type, example
+    changed: list[tuple[str, str, str]]  # field, saved type, what it holds now
+    absent: list[str]
+    refused: dict[str, int]  # reason → messages
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.changed or self.absent or self.refused)
+
+
+@dataclass(frozen=True)
+class Overview:
+    partitions: list[Partition]
+    settings: list[Setting]  # empty: not allowed to look, or the cluster is too old
+    sizes_known: bool
+    drift: Drift
+
+    @property
+    def messages(self) -> int:
+        return sum(part.messages for part in self.partitions)
+
+    @property
+    def size(self) -> int:
+        return sum(part.size or 0 for part in self.partitions)
+
+    @property
+    def rate(self) -> float:
+        return sum(part.rate for part in self.partitions)
+
+
+def overview(source: Source) -> Overview:
+    with consumer_of(source) as consumer:
+        known = extent(consumer, source)
+        rates = _rates(consumer, source, known)
+        last = _last(consumer, source, known)
+        newest = _newest(consumer, source, known)
+    leaders, sizes, settings = _from_admin(source)
+    partitions = [
+        _partition(number, known, leaders, sizes, rates, last.get(number)) for number in sorted(known.end)
+    ]
+    return Overview(partitions, settings, bool(sizes), drift(source, newest))
+
+
+def _partition(
+    number: int,
+    known: Extent,
+    leaders: dict[int, int],
+    sizes: dict[int, int],
+    rates: dict[int, float],
+    last: Message | None,
+) -> Partition:
+    silent = last is None or time.time() * 1000 - last.timestamp > IDLE_AFTER_MS
+    return Partition(
+        number=number,
+        first=known.first[number],
+        end=known.end[number],
+        leader=leaders.get(number),
+        size=sizes.get(number),
+        rate=rates[number],
+        newest=instant(last.timestamp) if last else None,
+        is_idle=silent,
+    )
+
+
+def _rates(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, float]:
+    since = int(time.time() * 1000) - RATE_SPAN_MS
+    parts = {TopicPartition(source.topic, number): since for number in known.end}
+    found = consumer.offsets_for_times(parts)
+    seconds = RATE_SPAN_MS / 1000
+    return {
+        part.partition: max(0, known.end[part.partition] - at.offset) / seconds
+        if (at := found.get(part))
+        else 0
+        for part in parts
+    }
+
+
+def _last(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, Message]:
+    ranges = {number: range(end - 1, end) for number, end in known.end.items() if end > known.first[number]}
+    found, _ = read_ranges(consumer, source.topic, ranges, time.monotonic() + LAST_SECONDS)
+    return {number: messages[-1] for number, messages in found.items() if messages}
+
+
+def _newest(consumer: KafkaConsumer, source: Source, known: Extent) -> list[Message]:
+    walk = Walk(consumer, source.topic, known.first, known.end, backwards=True, wanted=DRIFT_SAMPLE)
+    return [message for message, _ in zip(walk, range(DRIFT_SAMPLE), strict=False)]
+
+
+def _from_admin(source: Source) -> tuple[dict[int, int], dict[int, int], list[Setting]]:
+    """Leaders, sizes and settings; each is empty where the cluster does not tell it."""
+    with admin_of(source) as admin:
+        return _leaders(admin, source.topic), _sizes(admin, source.topic), _settings(admin, source.topic)
+
+
+def _leaders(admin: KafkaAdminClient, topic: str) -> dict[int, int]:
+    try:
+        described = admin.describe_topics([topic])[0]
+    except KafkaError:
+        return {}
+    return {part["partition_index"]: part["leader_id"] for part in described["partitions"]}
+
+
+def _sizes(admin: KafkaAdminClient, topic: str) -> dict[int, int]:
+    """Bytes on disk: the largest copy of each partition, as followers may be behind."""
+    try:
+        brokers = admin.describe_log_dirs([topic])
+    except KafkaError:
+        return {}
+    sizes: dict[int, int] = {}
+    for broker in brokers:
+        for directory in broker["log_dirs"]:
+            for described in directory["topics"]:
+                for part in described["partitions"]:
+                    number = part["partition_index"]
+                    sizes[number] = max(part["partition_size"], sizes.get(number, 0))
+    return sizes
+
+
+def _settings(admin: KafkaAdminClient, topic: str) -> list[Setting]:
+    resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+    try:
+        told = admin.describe_configs([resource], config_filter="all").get("topic", {}).get(topic, {})
+    except KafkaError:
+        return []
+    values = {name: entry["value"] for name, entry in told.items()}
+    return [Setting(name, words(values[key])) for key, name, words in _SHOWN if values.get(key) is not None]
+
+
+def _time(value: str) -> str:
+    return "without limit" if value == UNLIMITED else spaced(int(value))
+
+
+def _bytes(value: str) -> str:
+    return "without limit" if value == UNLIMITED else f"{int(value):,} bytes"
+
+
+def _cleanup(value: str) -> str:
+    policies = {"delete": "old messages are deleted", "compact": "the newest message of each key is kept"}
+    return "; ".join(policies.get(policy, policy) for policy in value.split(","))
+
+
+def _stamped(value: str) -> str:
+    words = {"CreateTime": "by the producer", "LogAppendTime": "by the broker, on arrival"}
+    return words.get(value, value)
+
+
+_SHOWN = (
+    ("cleanup.policy", "Cleanup", _cleanup),
+    ("retention.ms", "Kept for", _time),
+    ("retention.bytes", "Kept per partition", _bytes),
+    ("max.message.bytes", "Largest message", _bytes),
+    ("message.timestamp.type", "Timestamps", _stamped),
+    ("compression.type", "Compression", str),
+    ("min.insync.replicas", "In-sync replicas at least", str),
+)
+
+
+def drift(source: Source, newest: list[Message]) -> Drift:
+    """The newest messages against the saved schema. Only JSON names its fields in every message."""
+    refused = refusals(readings(source, newest))
+    inference = infer([message.value for message in newest], source.format)
+    if source.format != "json" or not inference.readable:
+        return Drift(len(newest), [], [], [], refused)
+    saved = source.types
+    now = {field.name: field for field in inference.fields}
+    return Drift(
+        looked_at=len(newest),
+        new=[(f.name, f.type, f.example) for f in inference.fields if f.type and f.name not in saved],
+        changed=[
+            (name, kind, now[name].type or "of several kinds")
+            for name, kind in saved.items()
+            if name in now and _has_changed(kind, now[name])
+        ],
+        absent=[name for name in saved if _is_absent(name, now)],
+        refused=refused,
+    )
+
+
+def _has_changed(saved: FieldType, now: InferredField) -> bool:
+    """Numbers with and without fractions are one type; a field that is never there has none."""
+    return now.missing < 1 and now.type != saved and not {now.type, saved} <= {"integer", "number"}
+
+
+def _is_absent(name: str, now: dict[str, InferredField]) -> bool:
+    """Whether no message has it; a path is there if its object is."""
+    return now[name].missing >= 1 if name in now else name.split(".")[0] not in now

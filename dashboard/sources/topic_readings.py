@@ -1,0 +1,100 @@
+"""How Millrace reads messages: decoded and judged by the engine's own code, outside the job."""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dashboard.queries.windows_text import spaced
+from dashboard.sources.kafka import Message
+from dashboard.sources.models import Source
+from streaming import expressions
+from streaming.accounting import Counts
+from streaming.formats import DECODERS, FormatOptions
+from streaming.lanes import EARLIEST
+from streaming.shuffle import PartitionReport
+from streaming.sieve import sift
+from streaming.sources import SourceSpec
+
+_one_at_a_time = Lock()  # the decoders' databases are not made for several threads
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What becomes of one message: its fields and event time, or why it is refused."""
+
+    time: int | None = None  # ms
+    values: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""  # of the refusal: malformed, late, future, past
+    reason: str = ""
+    late_by: str = ""  # beyond the allowed lateness
+    kept: bool = True  # by the filter
+
+    @property
+    def chip(self) -> str:
+        """The refusal in a few words."""
+        words = {"late": f"late by {self.late_by}", "future": "from the future", "past": "from the far past"}
+        return words.get(self.kind) or self.reason.rstrip(".")
+
+
+def readings(source: Source, messages: Sequence[Message], where: str = "") -> list[Reading]:
+    """One for each message. Late is judged by the messages given: one of them must show a greater time."""
+    spec, found = source.spec(), {}
+    with _one_at_a_time:
+        for partition in {message.partition for message in messages}:
+            of_partition = sorted(
+                (message for message in messages if message.partition == partition), key=lambda m: m.offset
+            )
+            for message, reading in zip(of_partition, _read(spec, of_partition, where), strict=True):
+                found[message.partition, message.offset] = reading
+    return [found[message.partition, message.offset] for message in messages]
+
+
+def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading]:
+    """The messages of one partition, in log order."""
+    values = pa.array([message.value for message in messages], pa.binary())
+    options = FormatOptions(tuple(spec.types), spec.avro_schema)
+    decoded = DECODERS[spec.format](values, spec.types, options)
+    timestamps = np.array([message.timestamp for message in messages], np.int64)[decoded.rows]
+    report = PartitionReport(EARLIEST, EARLIEST, EARLIEST, Counts())
+    sifted = sift(spec, decoded, timestamps, int(time.time() * 1000), report)
+    made = [Reading(kept=not where) for _ in messages]
+    kept = expressions.keeps(where, decoded.table) if where and len(decoded.rows) else None
+    for at, (row, fields) in enumerate(zip(decoded.rows.tolist(), decoded.table.to_pylist(), strict=True)):
+        passes = True if kept is None else bool(kept[at])
+        made[row] = Reading(time=int(sifted.times[at]), values=fields, kept=passes)
+    for refusal in sifted.refusals:
+        known = None if refusal.kind == "malformed" else made[refusal.row].time
+        made[refusal.row] = replace(made[refusal.row], time=known, kind=refusal.kind, reason=refusal.reason)
+    return _with_delays(spec, messages, made)
+
+
+def _with_delays(spec: SourceSpec, messages: list[Message], made: list[Reading]) -> list[Reading]:
+    """Late ones with how late they are: how far behind what their partition has shown before."""
+    told, greatest = [], EARLIEST
+    for message, reading in zip(messages, made, strict=True):
+        late_by = greatest - spec.allowed_lateness - (reading.time or 0)
+        told.append(
+            replace(reading, late_by=spaced(_rounded(late_by))) if reading.kind == "late" else reading
+        )
+        if reading.time is not None and reading.kind in ("", "late"):
+            clock = message.timestamp if message.timestamp > 0 else reading.time
+            greatest = max(greatest, min(reading.time, clock))
+    return told
+
+
+def _rounded(milliseconds: int) -> int:
+    return milliseconds if milliseconds < 1_000 else milliseconds // 1_000 * 1_000
+
+
+def refusals(made: Iterable[Reading], kind: str = "malformed") -> dict[str, int]:
+    """How often each reason occurs, the most frequent first."""
+    counted: dict[str, int] = {}
+    for reading in made:
+        if reading.kind == kind:
+            counted[reading.reason] = counted.get(reading.reason, 0) + 1
+    return dict(sorted(counted.items(), key=lambda item: -item[1]))

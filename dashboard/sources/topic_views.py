@@ -1,0 +1,183 @@
+"""The tabs of a source's page that look into Kafka; each is loaded into the page once it stands."""
+
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from dashboard.sources.dead_letters import check_again, find_letter, recent_dead_letters
+from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
+from dashboard.sources.models import Source
+from dashboard.sources.presentation import dumped, printed
+from dashboard.sources.topic_consumers import consumer_groups
+from dashboard.sources.topic_inspector import inspect
+from dashboard.sources.topic_overview import overview
+from dashboard.sources.topic_pages import (
+    DOWNLOADED,
+    DOWNLOADED_BYTES,
+    Asked,
+    BadRequest,
+    message_page,
+    messages_to_download,
+)
+from dashboard.sources.topic_walk import read_one
+
+
+@require_GET
+def source_overview(request: HttpRequest, key: str) -> HttpResponse:
+    """What the cluster says of the topic."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        context["overview"] = overview(source)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_topic.html", context)
+
+
+@require_GET
+def source_messages(request: HttpRequest, key: str) -> HttpResponse:
+    """One page of the topic's messages."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source, "most": DOWNLOADED, "most_bytes": DOWNLOADED_BYTES}
+    try:
+        asked = context["asked"] = Asked.of(request.GET)
+        context["page"] = message_page(source, asked)
+        context["same"] = _same(request)
+    except (KafkaProblem, BadRequest) as problem:
+        context["problem"] = str(problem)
+    return render(request, "sources/_messages.html", context)
+
+
+def _same(request: HttpRequest) -> str:
+    """The address' search part without the place of the page: for the next page and the download."""
+    kept = request.GET.copy()
+    for name in ("before", "after"):
+        kept.pop(name, None)
+    return kept.urlencode()
+
+
+@require_GET
+def source_message(request: HttpRequest, key: str, partition: int, offset: int) -> HttpResponse:
+    """One message in full."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source, "partition": partition, "offset": offset}
+    try:
+        with consumer_of(source) as consumer:
+            message = read_one(consumer, source, partition, offset)
+        context["one"] = inspect(source, message)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_message.html", context)
+
+
+@require_GET
+def source_message_bytes(request: HttpRequest, key: str, partition: int, offset: int) -> HttpResponse:
+    """The value of one message as it lies in the topic, to be saved: browsers must not open it as a page."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        with consumer_of(source) as consumer:
+            message = read_one(consumer, source, partition, offset)
+    except KafkaProblem as problem:
+        return HttpResponse(problem.sentence, status=404, content_type="text/plain; charset=utf-8")
+    return _file(message.value or b"", f"{source.key}-{partition}-{offset}.bin", "application/octet-stream")
+
+
+@require_GET
+def source_download(request: HttpRequest, key: str) -> HttpResponse:
+    """Messages as JSON lines, from where the page begins, as many as a download may hold."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        messages = messages_to_download(source, Asked.of(request.GET))
+    except (KafkaProblem, BadRequest) as problem:
+        return HttpResponse(str(problem), status=422, content_type="text/plain; charset=utf-8")
+    lines = b"".join(msgspec.json.encode(_exported(message)) + b"\n" for message in messages)
+    return _file(lines, f"{source.key}.jsonl", "application/x-ndjson")
+
+
+def _file(content: bytes, name: str, content_type: str) -> HttpResponse:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(content, content_type=content_type, headers=headers)
+
+
+def _exported(message: Message) -> dict[str, Any]:
+    return {
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp": message.timestamp,
+        "key": _plain(message.key),
+        "headers": [[name, _plain(data)] for name, data in message.headers],
+        "value": _plain(message.value, as_json=True),
+    }
+
+
+def _plain(data: bytes | None, *, as_json: bool = False) -> Any:
+    """Text where it is text, a JSON value where that is asked for and it is one, else base64 in an object."""
+    if data is None:
+        return None
+    try:
+        text = data.decode()
+        if as_json and data:
+            msgspec.json.decode(data)
+            return msgspec.Raw(data.strip().replace(b"\r", b" ").replace(b"\n", b" "))
+    except msgspec.DecodeError:
+        return text
+    except UnicodeDecodeError:
+        return {"base64": data}
+    return text
+
+
+@require_GET
+def source_consumers(request: HttpRequest, key: str) -> HttpResponse:
+    """Who else reads the topic."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        context["found"] = consumer_groups(source)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_consumers.html", context)
+
+
+@require_GET
+def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
+    """The newest refused messages."""
+    source = get_object_or_404(Source, key=key)
+    group = request.GET.get("reason", "")
+    context: dict[str, Any] = {"source": source, "reason": group}
+    try:
+        context["found"] = recent_dead_letters(source.key, group)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_dead_letters.html", context)
+
+
+@require_GET
+def source_dead_letter(request: HttpRequest, key: str, partition: int, offset: int) -> HttpResponse:
+    """One refused message: what the letter kept of it."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source, "partition": partition, "offset": offset}
+    try:
+        letter = find_letter(source.key, partition, offset)
+        if letter is None:
+            context["problem"] = "This dead letter is no longer among the newest."
+        else:
+            kept = letter.kept_bytes
+            context |= {"letter": letter, "value": printed(kept), "raw": dumped(kept)}
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_dead_letter.html", context)
+
+
+@require_GET
+def source_dead_letters_check(request: HttpRequest, key: str) -> HttpResponse:
+    """Whether refused messages would be read with the fields that are saved now; nothing is changed."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        context["check"] = check_again(source)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_letter_check.html", context)

@@ -1,0 +1,171 @@
+"""Walking through a topic for a page: forwards or backwards, all partitions in order of their timestamps.
+
+Messages are read in small pieces as they are needed, so that one page of a huge topic, or of huge messages,
+costs no more than a page. Nothing is committed.
+"""
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import TopicAuthorizationFailedError
+
+from dashboard.sources.kafka import KafkaProblem, Message
+from dashboard.sources.models import Source
+
+WALK_SECONDS = 6.0
+PIECE_BYTES = 32 << 20  # of messages that are held in memory at once
+SMALLEST_PIECE, LARGEST_PIECE = 5, 1_000
+
+Places = dict[int, int]  # an offset in every partition
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What a topic holds: by partition, the oldest offset that is kept, and the next that will be given."""
+
+    first: Places
+    end: Places
+
+    @property
+    def kept(self) -> int:
+        return sum(self.end[part] - self.first[part] for part in self.end)
+
+
+def extent(consumer: KafkaConsumer, source: Source) -> Extent:
+    """Refuses a topic that does not exist."""
+    numbers = consumer.partitions_for_topic(source.topic)
+    if not numbers:
+        raise KafkaProblem(
+            "topic",
+            f"There is no topic “{source.topic}” on {source.bootstrap_servers}, "
+            "or this connection may not see it.",
+        )
+    parts = [TopicPartition(source.topic, number) for number in sorted(numbers)]
+    first, end = consumer.beginning_offsets(parts), consumer.end_offsets(parts)
+    return Extent({p.partition: first[p] for p in parts}, {p.partition: end[p] for p in parts})
+
+
+class Walk:
+    """Iterates over the messages between two places; `at` is how far it has come, by partition."""
+
+    def __init__(
+        self,
+        consumer: KafkaConsumer,
+        topic: str,
+        low: Mapping[int, int],
+        high: Mapping[int, int],
+        *,
+        backwards: bool,
+        wanted: int,
+    ) -> None:
+        self._consumer, self._topic = consumer, topic
+        self._low, self._high = dict(low), dict(high)
+        self._backwards = backwards
+        self._piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 2 * wanted // max(1, len(low))))
+        self._fetched = dict(high if backwards else low)
+        self.at = dict(self._fetched)
+        self._waiting: dict[int, deque[Message]] = {part: deque() for part in self.at}
+        self._deadline = time.monotonic() + WALK_SECONDS
+        self.out_of_time = False
+
+    def __iter__(self) -> Iterator[Message]:
+        while self._fill() and (heads := [queue[0] for queue in self._waiting.values() if queue]):
+            choose = max if self._backwards else min
+            head = choose(heads, key=lambda message: message.timestamp)
+            self._waiting[head.partition].popleft()
+            self.at[head.partition] = head.offset if self._backwards else head.offset + 1
+            yield head
+        if not self.out_of_time and not any(self._waiting.values()):
+            self.at = dict(self._fetched)  # the last of them may have been removed by compaction
+
+    def _fill(self) -> bool:
+        """Read on wherever nothing waits, else the order would not hold; False when time is up."""
+        while ranges := self._missing():
+            if time.monotonic() > self._deadline:
+                self.out_of_time = True
+                return False
+            found, complete = read_ranges(self._consumer, self._topic, ranges, self._deadline)
+            if complete:
+                self._take(ranges, found)
+            elif self._piece == 1:
+                self.out_of_time = True
+                return False
+            else:  # they are large: fewer at a time
+                self._piece = max(1, self._piece // 8)
+        return True
+
+    def _missing(self) -> dict[int, range]:
+        ranges = {}
+        for part, queue in self._waiting.items():
+            at = self._fetched[part]
+            if self._backwards:
+                piece = range(max(self._low[part], at - self._piece), at)
+            else:
+                piece = range(at, min(self._high[part], at + self._piece))
+            if not queue and piece:
+                ranges[part] = piece
+        return ranges
+
+    def _take(self, ranges: dict[int, range], found: dict[int, list[Message]]) -> None:
+        for part, piece in ranges.items():
+            messages = found.get(part, [])
+            self._waiting[part].extend(reversed(messages) if self._backwards else messages)
+            self._fetched[part] = piece.start if self._backwards else piece.stop
+
+
+def read_ranges(
+    consumer: KafkaConsumer, topic: str, ranges: Mapping[int, range], deadline: float
+) -> tuple[dict[int, list[Message]], bool]:
+    """The messages of these ranges, in order, and whether those are all: time and memory are bounded."""
+    parts = {TopicPartition(topic, number): piece for number, piece in ranges.items()}
+    consumer.assign(list(parts))
+    consumer.resume(*parts)  # a partition that was assigned before is still paused
+    for part, piece in parts.items():
+        consumer.seek(part, piece.start)
+    found: dict[int, list[Message]] = {number: [] for number in ranges}
+    held, open_parts = 0, set(parts)
+    while open_parts:
+        if held > PIECE_BYTES or time.monotonic() > deadline:
+            return found, False
+        for part, records in _poll(consumer, topic).items():
+            wanted = [record for record in records if record.offset < parts[part].stop]
+            found[part.partition] += [message_of(record) for record in wanted]
+            held += sum(len(record.value or b"") for record in wanted) if len(parts[part]) > 1 else 0
+        # Aborted or compacted records leave holes: the position tells the end, not the last record.
+        open_parts = {part for part in open_parts if consumer.position(part) < parts[part].stop}
+        consumer.pause(*(part for part in parts if part not in open_parts))
+    return found, True
+
+
+def _poll(consumer: KafkaConsumer, topic: str) -> dict[TopicPartition, list[Any]]:
+    try:
+        return consumer.poll(timeout_ms=250)  # type: ignore[no-any-return]
+    except TopicAuthorizationFailedError as error:
+        sentence = f"Not allowed to read “{topic}”: this connection lacks the right to read it."
+        raise KafkaProblem("topic", sentence) from error
+
+
+def read_one(consumer: KafkaConsumer, source: Source, partition: int, offset: int) -> Message:
+    """One message, or in words why it cannot be had."""
+    known = extent(consumer, source)
+    if partition not in known.end:
+        raise KafkaProblem("topic", f"{source.topic} has no partition {partition}.")
+    if offset >= known.end[partition]:
+        raise KafkaProblem("topic", f"Partition {partition} ends before offset {offset:,}.")
+    if offset < known.first[partition]:
+        oldest = known.first[partition]
+        raise KafkaProblem("topic", f"Kafka no longer keeps offset {offset:,}: the oldest is {oldest:,}.")
+    ranges = {partition: range(offset, offset + 1)}
+    found, _ = read_ranges(consumer, source.topic, ranges, time.monotonic() + WALK_SECONDS)
+    if not found[partition]:
+        raise KafkaProblem("topic", f"Offset {offset:,} holds no message: it was compacted or aborted.")
+    return found[partition][0]
+
+
+def message_of(record: Any) -> Message:
+    headers = tuple((name, value) for name, value in record.headers or ())
+    return Message(record.partition, record.offset, record.timestamp, record.key, record.value, headers)

@@ -1,0 +1,277 @@
+"""Overview, consumers and dead letters on a real broker, and what is said where the cluster refuses."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.conf import settings as configured
+from django.test import Client
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import (
+    ACL,
+    ACLOperation,
+    ACLPermissionType,
+    NewTopic,
+    ResourcePattern,
+    ResourceType,
+)
+
+from dashboard.models import Source
+from dashboard.sources.topic_consumers import consumer_groups
+from dashboard.sources.topic_overview import overview
+from streaming.accounting import dead_letter
+from streaming.broker import Broker, free_port
+from streaming.jars import jars_dir
+from streaming.java import find_java
+from streaming.topics import Topics, create_topics
+
+NOW = int(time.time() * 1000)
+ADDRESSES = (
+    "overview/",
+    "messages/",
+    "messages/0/0/",
+    "messages/0/0/bytes/",
+    "download/",
+    "consumers/",
+    "dead-letters/",
+    "dead-letters/check/",
+    "dead-letters/0/0/",
+)
+
+
+@pytest.fixture
+def filled(sensors: Source, broker: str, fill_topic) -> Source:
+    """Nine readings of this minute on three partitions."""
+    events = [{"ts": NOW + n, "device": f"d{n}", "temp": n / 2, "ok": True} for n in range(9)]
+    sensors.bootstrap_servers = broker
+    sensors.topic = fill_topic(events, first_timestamp=int(time.time() * 1000))
+    sensors.save()
+    return sensors
+
+
+def send(source: Source, *values: dict | bytes, partition: int = 0) -> None:
+    producer = KafkaProducer(bootstrap_servers=source.bootstrap_servers)
+    for value in values:
+        encoded = json.dumps(value).encode() if isinstance(value, dict) else value
+        producer.send(source.topic, encoded, partition=partition).get(10)
+    producer.close()
+
+
+def get(client: Client, tab: str, **asked: str) -> str:
+    return client.get(f"/sources/sensors/{tab}/", asked).content.decode()
+
+
+def test_the_overview_tells_what_the_cluster_knows(as_bo: Client, filled: Source) -> None:
+    found = overview(filled)
+    assert [(p.number, p.first, p.end, p.leader) for p in found.partitions] == [
+        (n, 0, 3, 1) for n in range(3)
+    ]
+    assert found.rate == pytest.approx(9 / 60)
+    assert found.size > 0
+    words = {setting.name: setting.words for setting in found.settings}
+    assert words["Cleanup"] == "old messages are deleted"
+    assert words["Kept for"] == "7 d"
+    assert words["Kept per partition"] == "without limit"
+    assert not found.drift
+    assert "Yes: no new fields" in get(as_bo, "overview")
+
+
+def test_a_partition_that_brings_nothing_is_idle(filled: Source) -> None:
+    producer = KafkaProducer(bootstrap_servers=filled.bootstrap_servers)
+    producer.send(filled.topic, b"{}", partition=2, timestamp_ms=NOW - 3_600_000).get(10)
+    producer.close()
+    assert [part.is_idle for part in overview(filled).partitions] == [False, False, True]
+
+
+def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
+    as_bo: Client, sensors: Source, broker: str, fill_topic
+) -> None:
+    values = [{"ts": NOW, "device": "a", "temp": "21.5", "fan": 3} for _ in range(4)]
+    sensors.bootstrap_servers, sensors.topic = broker, fill_topic([*values, b"{broken"])
+    sensors.save()
+    drift = overview(sensors).drift
+    assert [(name, kind) for name, kind, _ in drift.new] == [("fan", "integer")]
+    assert drift.changed == [("temp", "number", "text")]
+    assert drift.absent == ["ok"]
+    assert drift.refused["temp is text, not a number."] == 4
+    page = get(as_bo, "overview")
+    assert "4 of 5: temp is text, not a number." in page
+    assert "is saved as number, and is text now" in page
+
+
+def test_an_empty_topic_has_nothing_to_compare(
+    as_bo: Client, sensors: Source, broker: str, fill_topic
+) -> None:
+    sensors.bootstrap_servers, sensors.topic = broker, fill_topic([])
+    sensors.save()
+    assert "there is nothing to compare" in get(as_bo, "overview")
+    assert "is empty." in get(as_bo, "messages")
+
+
+def test_groups_are_shown_with_their_members_and_real_lag(as_bo: Client, filled: Source, broker: str) -> None:
+    assert "No consumer group reads" in get(as_bo, "consumers")
+    consumer = KafkaConsumer(
+        filled.topic,
+        bootstrap_servers=broker,
+        group_id="billing",
+        client_id="billing-1",
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    read = 0
+    while read < 9:
+        read += sum(map(len, consumer.poll(500).values()))
+    consumer.commit()
+    send(filled, {"ts": NOW}, {"ts": NOW}, partition=1)
+    group = consumer_groups(filled).groups[0]
+    assert (group.name, group.state, group.lag) == ("billing", "reading", 2)
+    assert [(place.committed, place.lag) for place in group.places] == [(3, 0), (3, 2), (3, 0)]
+    assert (group.members[0].client, group.members[0].partitions) == ("billing-1", [0, 1, 2])
+    consumer.close()
+    group = consumer_groups(filled).groups[0]
+    assert (group.state, group.members, group.lag) == ("nobody connected", [], 2)
+    page = get(as_bo, "consumers")
+    assert "billing" in page
+    assert "Millrace itself is no consumer group" in page
+
+
+def test_groups_of_other_topics_are_not_shown(filled: Source, broker: str, fill_topic) -> None:
+    other = TopicPartition(fill_topic([{"n": 1}], partitions=1), 0)
+    consumer = KafkaConsumer(bootstrap_servers=broker, group_id="elsewhere", enable_auto_commit=False)
+    consumer.assign([other])
+    consumer.poll(500)
+    consumer.commit()
+    consumer.close()
+    assert "elsewhere" not in [group.name for group in consumer_groups(filled).groups]
+
+
+class GuardedBroker(Broker):
+    """A broker with access control: whoever has no rule may do everything."""
+
+    def _write_configuration(self) -> None:
+        super()._write_configuration()
+        with self._properties.open("a") as properties:
+            properties.write(
+                "\nauthorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+            )
+            properties.write("allow.everyone.if.no.acl.found=true\n")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    jars, java = jars_dir(Path(configured.VAR_DIR)) / "broker", find_java().path
+    with GuardedBroker(tmp_path_factory.mktemp("guarded"), free_port(), jars, java) as running:
+        yield running.bootstrap_servers
+
+
+def rule(kind: ResourceType, name: str, operation: ACLOperation, permission: ACLPermissionType) -> ACL:
+    return ACL("User:ANONYMOUS", "*", operation, permission, ResourcePattern(kind, name))
+
+
+def test_what_the_cluster_refuses_to_tell_is_said_in_words(
+    as_bo: Client, sensors: Source, guarded: str
+) -> None:
+    sensors.bootstrap_servers, sensors.topic = guarded, "secrets"
+    sensors.save()
+    admin = KafkaAdminClient(bootstrap_servers=guarded)
+    admin.create_topics([NewTopic("secrets", 1, 1)])
+    send(sensors, {"ts": NOW, "device": "a"})
+    allow, deny = ACLPermissionType.ALLOW, ACLPermissionType.DENY
+    topic, group, cluster = ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER
+    consumer = KafkaConsumer(bootstrap_servers=guarded, group_id="hidden", enable_auto_commit=False)
+    consumer.assign([TopicPartition("secrets", 0)])
+    consumer.poll(500)
+    consumer.commit()
+    consumer.close()
+    admin.create_acls(
+        [
+            rule(topic, "secrets", ACLOperation.READ, allow),
+            rule(topic, "secrets", ACLOperation.DESCRIBE_CONFIGS, deny),
+            rule(group, "hidden", ACLOperation.DESCRIBE, deny),
+            rule(cluster, "kafka-cluster", ACLOperation.DESCRIBE, deny),
+            rule(cluster, "kafka-cluster", ACLOperation.CLUSTER_ACTION, allow),
+            rule(cluster, "kafka-cluster", ACLOperation.ALTER, allow),
+        ]
+    )
+    page = get(as_bo, "overview")
+    assert "not allowed to look at the topic’s configuration" in page
+    assert "not allowed to look at the brokers’ disks" in page
+    assert "as far as this connection may see them" in get(as_bo, "consumers")
+    admin.create_acls([rule(topic, "secrets", ACLOperation.READ, deny)])
+    assert "Not allowed to read “secrets”" in get(as_bo, "messages")
+    admin.close()
+
+
+def write_letters(source: Source, settings: LazySettings, *letters: tuple[int, int, str, str, bytes]) -> None:
+    settings.KAFKA_BOOTSTRAP, settings.TOPIC_PREFIX = source.bootstrap_servers, f"letters-{time.time_ns()}"
+    topics = Topics(settings.TOPIC_PREFIX)
+    create_topics(source.bootstrap_servers, topics.shared())
+    producer = KafkaProducer(bootstrap_servers=source.bootstrap_servers)
+    for partition, offset, kind, reason, value in letters:
+        letter = dead_letter(source.key, partition, offset, NOW, kind, reason, value)  # type: ignore[arg-type]
+        encoded = json.dumps({name: getattr(letter, name) for name in letter.__struct_fields__}).encode()
+        producer.send(topics.dead_letters, encoded, key=source.key.encode()).get(10)
+    producer.close()
+
+
+def test_letters_are_filtered_by_reason_and_open(
+    as_bo: Client, filled: Source, settings: LazySettings
+) -> None:
+    write_letters(
+        filled,
+        settings,
+        (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}'),
+        (0, 2, "late", "Late: event time is old.", b'{"ts": 1}'),
+        (1, 5, "malformed", "Not readable as JSON.", b"\xff\x00"),
+        (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}'),
+    )
+    page = get(as_bo, "dead-letters")
+    assert "Newest 3" in page  # one that was refused twice is one
+    only = get(as_bo, "dead-letters", reason="late")
+    assert "Newest 1 of 3" in only
+    assert "dead-letters/0/2/" in only
+    assert "dead-letters/1/5/" not in only
+    opened = get(as_bo, "dead-letters/1/5")
+    assert "Not readable as JSON." in opened
+    assert "ff 00" in opened
+    assert "no longer among the newest" in get(as_bo, "dead-letters/1/6")
+
+
+def test_letters_are_tried_again_with_the_fields_as_they_are_now(
+    as_bo: Client, sensors: Source, broker: str, fill_topic, settings: LazySettings
+) -> None:
+    values = [{"ts": NOW, "temp": "hot"}, b"{broken", {"ts": NOW, "temp": 3}]
+    sensors.bootstrap_servers = broker
+    sensors.topic = fill_topic(values, partitions=1, first_timestamp=NOW)
+    sensors.save()
+    reasons = [(0, n, "malformed", "It was refused.", b"?") for n in (0, 1)]
+    gone = (0, 77, "malformed", "It was refused.", b"?")
+    write_letters(sensors, settings, *reasons, gone, (0, 2, "late", "Late.", b"?"))
+    page = get(as_bo, "dead-letters/check")
+    assert "0 of the newest 3 would be read" in page
+    assert "Kafka no longer keeps 1 of them." in page
+    Source.objects.update(schema=[["ts", "integer"], ["temp", "text"]])
+    page = get(as_bo, "dead-letters/check")
+    assert "1 of the newest 3 would be read" in page
+    assert "the job reads the topic again" in page
+
+
+def test_all_tabs_say_what_is_wrong_while_the_cluster_is_down(as_bo: Client, sensors: Source) -> None:
+    for tab in ("overview", "messages", "consumers", "messages/0/0"):
+        assert "127.0.0.1:1 refused the connection" in get(as_bo, tab)
+
+
+def test_strangers_are_turned_away(stranger: Client, sensors: Source) -> None:
+    for address in ("", *ADDRESSES):
+        answer = stranger.get(f"/sources/sensors/{address}")
+        assert answer.status_code == 302
+        assert answer.url.startswith("/sign-in/")
+
+
+def test_nothing_is_changed_by_these_addresses(as_bo: Client, sensors: Source) -> None:
+    for address in ADDRESSES:
+        assert as_bo.post(f"/sources/sensors/{address}").status_code == 405
+        assert as_bo.get(f"/sources/nosuch/{address}").status_code == 404
