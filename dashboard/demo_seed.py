@@ -28,30 +28,31 @@ def _window(size: str, slide: str) -> dict[str, str]:
     return {"range": size, "slide": slide}
 
 
+def _of(aggregate: str, field: str | None = None) -> dict[str, str | None]:
+    return {"aggregate": aggregate, "field": field}
+
+
 QUERIES = (
     {
         "name": "Temperature, average",
-        "aggregate": "mean",
-        "field": "temp",
+        "computations": [_of("mean", "temp")],
         "windows": [_window("10s", "1s"), _window("1m", "5s"), _window("5m", "10s")],
     },
     {
         "name": "Temperature, trend",
-        "aggregate": "mean",
-        "field": "temp",
+        "computations": [_of("mean", "temp")],
         "windows": [_window("15m", "30s"), _window("30m", "1m")],
     },
     {
         "name": "Hottest reading by site",
-        "aggregate": "max",
-        "field": "temp",
+        "computations": [_of("max", "temp")],
         "windows": [_window("1m", "5s")],
         "group_by": ["site"],
     },
-    {"name": "Events", "aggregate": "count", "windows": [_window("10s", "1s")]},
+    {"name": "Events", "computations": [_of("count")], "windows": [_window("10s", "1s")]},
     {
         "name": "Readings not ok by site",
-        "aggregate": "count",
+        "computations": [_of("count")],
         "windows": [_window("1m", "5s")],
         "group_by": ["site"],
         "where": "status <> 'ok'",

@@ -10,12 +10,24 @@ from optimizer.windows import Window
 
 
 class InvalidQuery(ValueError):
-    """Bad input; `field` names the form field or JSON key the sentence belongs to."""
+    """Bad input; `field` names the form field or JSON key the sentence belongs to.
 
-    def __init__(self, field: str, sentence: str) -> None:
+    Of an expression, `span` tells which characters are wrong, and `suggestion` what may have been meant.
+    """
+
+    def __init__(
+        self,
+        field: str,
+        sentence: str,
+        *,
+        span: tuple[int, int] | None = None,
+        suggestion: str | None = None,
+    ) -> None:
         super().__init__(sentence)
         self.field = field
         self.sentence = sentence
+        self.span = span
+        self.suggestion = suggestion
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,7 @@ class WindowSpec:
 
     @property
     def words(self) -> str:
-        return f"{self.range} every {self.slide}"
+        return f"{self.range} every {self.slide}" + (f" offset {self.offset}" if self.offset else "")
 
     def to_json(self) -> dict[str, str]:
         return {"range": self.range, "slide": self.slide} | ({"offset": self.offset} if self.offset else {})
@@ -142,26 +154,66 @@ AnyQuery = Query | GroupQuery
 
 
 @dataclass(frozen=True)
-class QuerySpec:
-    """A query as people write it: one aggregate with one or several windows (a family)."""
+class Computation:
+    """One aggregate over a field, or over an expression of fields; None: `count` counts events."""
 
-    name: str
     aggregate: str
-    field: str | None
-    windows: tuple[AnyWindowSpec, ...]
-    group_by: tuple[str, ...] = ()
-    where: str | None = None
+    field: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise InvalidQuery("name", "Give the query a name.")
         if self.aggregate not in AGGREGATES:
             known = ", ".join(AGGREGATES)
             raise InvalidQuery("aggregate", f"No aggregate “{self.aggregate}”: use one of {known}.")
         if self.aggregate != "count" and not self.field:
             raise InvalidQuery("field", f"Choose the field to compute the {self.aggregate} of.")
+
+    @property
+    def written(self) -> str:
+        return f"{self.aggregate}({self.field or '*'})"
+
+    @property
+    def words(self) -> str:
+        return f"{self.aggregate} of {self.field}" if self.field else self.aggregate
+
+    def to_json(self) -> dict[str, str | None]:
+        return {"aggregate": self.aggregate, "field": self.field}
+
+
+@dataclass(frozen=True)
+class QuerySpec:
+    """A query as people write it: a family of computations, each over one or several windows."""
+
+    name: str
+    computations: tuple[Computation, ...]
+    windows: tuple[AnyWindowSpec, ...]
+    group_by: tuple[str, ...] = ()
+    where: str | None = None
+
+    @classmethod
+    def single(
+        cls,
+        name: str,
+        aggregate: str,
+        field: str | None,
+        windows: tuple[AnyWindowSpec, ...],
+        group_by: tuple[str, ...] = (),
+        where: str | None = None,
+    ) -> "QuerySpec":
+        """A query of one computation."""
+        return cls(name, (Computation(aggregate, field),), windows, group_by, where)
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidQuery("name", "Give the query a name.")
+        if not self.computations:
+            raise InvalidQuery(
+                "computations", "Say what to compute, such as the count or the mean of a field."
+            )
         if not self.windows:
             raise InvalidQuery("windows", "Give at least one window, such as 1m every 10s.")
+        for position, one in enumerate(self.computations):
+            if one in self.computations[:position]:
+                raise InvalidQuery("computations", f"“{one.words}” is there twice.")
         for position, name in enumerate(self.group_by):
             if name in self.group_by[:position]:
                 raise InvalidQuery("group_by", f"“{name}” is in the group-by twice.")
@@ -177,18 +229,33 @@ class QuerySpec:
 
     def queries(self, key: str | None = None) -> list[AnyQuery]:
         """The family's single-window queries; `key` (default: the name) makes their ids unique."""
-        return [self._query(f"{key or self.name}@{spec.written}", spec.window()) for spec in self.windows]
+        return [query for _, _, query in self.members(key)]
 
-    def _query(self, query_id: str, window: Window | GroupWindow) -> AnyQuery:
-        if isinstance(window, Window):
-            return Query(query_id, self.name, self.aggregate, self.field, window, self.group_by, self.where)
-        return GroupQuery(query_id, self.name, self.aggregate, self.field, window, self.group_by, self.where)
+    def members(self, key: str | None = None) -> list[tuple[Computation, AnyWindowSpec, AnyQuery]]:
+        """The same with what each computes over which window, all windows of a computation together.
+
+        Results are kept by the ids. The first computation has none of its own in them: a query that gains
+        another one goes on where it was.
+        """
+        family = []
+        for position, computation in enumerate(self.computations):
+            suffix = f" {computation.written}" if position else ""
+            for spec in self.windows:
+                query_id = f"{key or self.name}@{spec.written}{suffix}"
+                family.append((computation, spec, self._query(query_id, computation, spec.window())))
+        return family
+
+    def _query(self, query_id: str, computation: Computation, window: Window | GroupWindow) -> AnyQuery:
+        kind = Query if isinstance(window, Window) else GroupQuery
+        what = (computation.aggregate, computation.field)
+        return kind(query_id, self.name, *what, window, self.group_by, self.where)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
+        """One computation is written plainly, several as a list."""
+        several = {"computations": [one.to_json() for one in self.computations]}
         return {
             "name": self.name,
-            "aggregate": self.aggregate,
-            "field": self.field,
+            **(self.computations[0].to_json() if len(self.computations) == 1 else several),
             "windows": [spec.to_json() for spec in self.windows],
             "group_by": list(self.group_by),
             "where": self.where,
@@ -198,17 +265,32 @@ class QuerySpec:
     def from_json(cls, value: Any) -> "QuerySpec":
         if not isinstance(value, dict):
             raise InvalidQuery("query", "A query is an object with a name, an aggregate and windows.")
-        unknown = set(value) - {"name", "aggregate", "field", "windows", "group_by", "where"}
+        unknown = set(value) - {"name", "aggregate", "field", "computations", "windows", "group_by", "where"}
         if unknown:
             raise InvalidQuery("query", f"A query has no “{sorted(unknown)[0]}”.")
+        windows = tuple(_window(w) for w in _list(value, "windows"))
         return cls(
             name=_text(value, "name") or "",
-            aggregate=_text(value, "aggregate") or "",
-            field=_text(value, "field"),
-            windows=tuple(_window(w) for w in _list(value, "windows")),
+            computations=_computations(value),
+            windows=windows,
             group_by=tuple(str(name) for name in _list(value, "group_by")),
             where=_text(value, "where") or None,
         )
+
+
+def _computations(value: dict[str, Any]) -> tuple[Computation, ...]:
+    """A list of them, or one that stands in the query itself."""
+    if "computations" not in value:
+        return (_computation(value),)
+    if value.get("aggregate") or value.get("field"):
+        raise InvalidQuery("computations", "A query has either “computations” or an “aggregate”, not both.")
+    return tuple(_computation(item) for item in _list(value, "computations"))
+
+
+def _computation(value: Any) -> Computation:
+    if not isinstance(value, dict):
+        raise InvalidQuery("computations", "A computation is an object with an aggregate and a field.")
+    return Computation(_text(value, "aggregate") or "", _text(value, "field") or None)
 
 
 def _text(value: dict[str, Any], key: str) -> str | None:

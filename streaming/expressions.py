@@ -7,6 +7,7 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 import difflib
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -72,23 +73,25 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
 
 
 class InvalidExpression(ValueError):
-    """A filter that cannot be used; its sentence is shown beside the field."""
+    """A filter or computed field that cannot be used; its sentence is shown beside it.
 
-    def __init__(self, sentence: str, suggestion: str | None = None) -> None:
+    `span` is from the first wrong character up to the one after the last, where that is known.
+    """
+
+    def __init__(
+        self, sentence: str, suggestion: str | None = None, span: tuple[int, int] | None = None
+    ) -> None:
         super().__init__(sentence)
         self.sentence = sentence
         self.suggestion = suggestion  # a field name the person may have meant
+        self.span = span
 
 
 def check(expression: str, types: Mapping[str, FieldType]) -> None:
     """Refuse an expression that does not parse, names unknown fields or is not a condition."""
-    tree = _parse(expression)
-    for node in tree.walk():
-        if isinstance(node, exp.Column):
-            _check_column(node, types)
-        elif not isinstance(node, _ALLOWED):
-            raise InvalidExpression(f"A filter cannot use {_name(node)}.")
-    _check_types(expression, types)
+    _check_parts(expression, types, "filter")
+    if _bound_type(expression, types, "filter") != "BOOLEAN":
+        raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
 
 
 def fields(expression: str | None) -> set[str]:
@@ -103,49 +106,62 @@ def fields_of_value(value: str | None, types: Mapping[str, FieldType]) -> set[st
 
 def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
     """The type of a computed field; refuse an expression that does not parse or fit."""
-    tree = _parse(expression)
-    for node in tree.walk():
-        if isinstance(node, exp.Column):
-            _check_column(node, types)
-        elif not isinstance(node, _ALLOWED):
-            raise InvalidExpression(f"A computed field cannot use {_name(node)}.")
-    kind = _bound_type(expression, types)
+    _check_parts(expression, types, "computed field")
+    kind = _bound_type(expression, types, "computed field")
     if kind == "BOOLEAN":
         return "boolean"
     return "text" if kind == "VARCHAR" else "number"
 
 
-def _parse(expression: str) -> exp.Expr:
+def _check_parts(expression: str, types: Mapping[str, FieldType], what: str) -> None:
+    for node in _parse(expression, what).walk():
+        if isinstance(node, exp.Column):
+            _check_column(node, types)
+        elif not isinstance(node, _ALLOWED):
+            raise InvalidExpression(f"A {what} cannot use {_name(node)}.", span=_span(node))
+
+
+def _parse(expression: str, what: str = "filter") -> exp.Expr:
     try:
         trees = sqlglot.parse(expression, dialect="duckdb")
     except ParseError as error:
-        detail = error.errors[0]
-        # `col` counts to the end of the token that was not understood.
-        where = max(1, detail["col"] - len(detail["highlight"] or "") + 1)
-        raise InvalidExpression(f"The filter is not complete or has a slip at character {where}.") from error
+        start, end = _slip(expression, error.errors[0])
+        raise InvalidExpression(
+            f"The {what} is not complete or has a slip at character {start + 1}.", span=(start, end)
+        ) from error
     except TokenError as error:
-        raise InvalidExpression("The filter has a quote that is not closed.") from error
+        raise InvalidExpression(f"The {what} has a quote that is not closed.") from error
     if len(trees) != 1 or trees[0] is None:
-        raise InvalidExpression("Write one condition, such as status = 'ok'.")
+        example = (
+            "one condition, such as status = 'ok'" if what == "filter" else "one expression, such as a / b"
+        )
+        raise InvalidExpression(f"Write {example}.")
     return trees[0]
+
+
+def _slip(expression: str, detail: Mapping[str, Any]) -> tuple[int, int]:
+    """The characters of the token that was not understood; `col` counts to its end, on its line."""
+    before = sum(len(line) for line in expression.splitlines(keepends=True)[: detail["line"] - 1])
+    end = before + detail["col"]
+    return max(0, end - len(detail["highlight"] or " ")), end
+
+
+def _span(node: exp.Expr) -> tuple[int, int] | None:
+    """Where a node stands, as far as sqlglot remembers it: names and functions."""
+    start, end = node.meta.get("start"), node.meta.get("end")
+    return None if start is None or end is None else (start, end + 1)
 
 
 def _check_column(column: exp.Column, types: Mapping[str, FieldType]) -> None:
     name = column.name
     if column.table or name not in types:
         close = difflib.get_close_matches(name, types, n=1)
-        position = column.this.meta.get("start")
-        where = f" (character {position + 1})" if position is not None else ""
-        raise InvalidExpression(f"No field “{name}”{where}.", close[0] if close else None)
+        span = _span(column.this)
+        where = f" (character {span[0] + 1})" if span is not None else ""
+        raise InvalidExpression(f"No field “{name}”{where}.", close[0] if close else None, span)
 
 
-def _check_types(expression: str, types: Mapping[str, FieldType]) -> None:
-    """The expression must be a condition."""
-    if _bound_type(expression, types) != "BOOLEAN":
-        raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
-
-
-def _bound_type(expression: str, types: Mapping[str, FieldType]) -> str:
+def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> str:
     """Let DuckDB bind the expression to the field types."""
     examples = {"text": "", "integer": 0.0, "number": 0.0, "boolean": True}
     row = pa.table({name: pa.array([examples[kind]], ARROW_TYPES[kind]) for name, kind in types.items()})
@@ -154,7 +170,7 @@ def _bound_type(expression: str, types: Mapping[str, FieldType]) -> str:
         kind = relation.types[0]
         relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
     except duckdb.Error as error:
-        raise InvalidExpression(f"The filter does not fit the fields: {_first_line(error)}") from error
+        raise InvalidExpression(f"The {what} does not fit the fields: {_first_line(error)}") from error
     return str(kind)
 
 

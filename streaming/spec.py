@@ -1,12 +1,13 @@
 """The JSON that `replay`, export, import and the API share: one source and its queries."""
 
+import difflib
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from optimizer.durations import InvalidDuration, parse_duration
-from optimizer.queries import InvalidQuery, QuerySpec
+from optimizer.queries import Computation, InvalidQuery, QuerySpec
 from streaming import event_time, expressions
 from streaming.aggregates import AGGREGATES
 from streaming.event_time import InvalidTime
@@ -127,33 +128,54 @@ def _queries(value: Any) -> tuple[QuerySpec, ...]:
     return tuple(queries)
 
 
+def check_fields(query: QuerySpec, types: dict[str, FieldType]) -> None:
+    """Refuse a query that does not fit the fields of its source."""
+    for computation in query.computations:
+        check_computation(computation, types)
+    check_groups(query.group_by, types)
+    check_filter(query.where, types)
+
+
+def check_computation(computation: Computation, types: dict[str, FieldType]) -> None:
+    """Refuse an aggregate over values that it does not take."""
+    if computation.field is None:
+        return
+    kind = _type_of(computation.field, types)
+    needed = AGGREGATES[computation.aggregate].takes
+    if kind not in TAKES[needed]:
+        needs = f"the {computation.aggregate} needs {WORDS.get(needed, needed)}"
+        raise InvalidQuery("field", f"“{computation.field}” is {kind}; {needs}.")
+
+
 def _type_of(field: str, types: dict[str, FieldType]) -> FieldType:
     """Of a field, or of an expression of fields."""
     if field in types:
         return types[field]
     if field.isidentifier():
-        raise InvalidQuery("field", f"No field “{field}”.")
+        close = difflib.get_close_matches(field, types, n=1)
+        raise InvalidQuery(
+            "field", f"No field “{field}”.", span=(0, len(field)), suggestion=close[0] if close else None
+        )
     try:
         return expressions.check_value(field, types)
     except InvalidExpression as error:
-        raise InvalidQuery("field", error.sentence) from error
+        raise _refused("field", error) from error
 
 
-def check_fields(query: QuerySpec, types: dict[str, FieldType]) -> None:
-    """Refuse a query that does not fit the fields of its source."""
-    if query.field is not None:
-        kind = _type_of(query.field, types)
-        needed = AGGREGATES[query.aggregate].takes
-        if kind not in TAKES[needed]:
-            raise InvalidQuery(
-                "field",
-                f"“{query.field}” is {kind}; the {query.aggregate} needs {WORDS.get(needed, needed)}.",
-            )
-    for name in query.group_by:
+def check_groups(group_by: tuple[str, ...], types: dict[str, FieldType]) -> None:
+    for name in group_by:
         if name not in types:
             raise InvalidQuery("group_by", f"No field “{name}”.")
-    if query.where:
-        try:
-            expressions.check(query.where, types)
-        except InvalidExpression as error:
-            raise InvalidQuery("where", error.sentence) from error
+
+
+def check_filter(where: str | None, types: dict[str, FieldType]) -> None:
+    if not where:
+        return
+    try:
+        expressions.check(where, types)
+    except InvalidExpression as error:
+        raise _refused("where", error) from error
+
+
+def _refused(field: str, error: InvalidExpression) -> InvalidQuery:
+    return InvalidQuery(field, error.sentence, span=error.span, suggestion=error.suggestion)

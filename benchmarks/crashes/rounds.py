@@ -13,15 +13,15 @@ from optimizer.queries import CountSpec, QuerySpec, SessionSpec, WindowSpec
 
 # These stay from beginning to end; what is added lives for some rounds.
 LASTING = (
-    QuerySpec(
+    QuerySpec.single(
         "hot",
         "max",
         "temp",
         (WindowSpec("10s", "10s"), WindowSpec("30s", "5s"), WindowSpec("45s", "20s")),
         ("device",),
     ),
-    QuerySpec("mean", "mean", "temp", (WindowSpec("30s", "10s"),), ("device",)),
-    QuerySpec("visit", "sum", "temp", (CountSpec(20, 5), SessionSpec("300ms")), ("device",)),
+    QuerySpec.single("mean", "mean", "temp", (WindowSpec("30s", "10s"),), ("device",)),
+    QuerySpec.single("visit", "sum", "temp", (CountSpec(20, 5), SessionSpec("300ms")), ("device",)),
 )
 # One slide for all that is added: then every window fits the edges of any tree, and a series has no holes.
 ADDED_SLIDE = "10s"
@@ -83,7 +83,7 @@ class Trial:
     def _new_query(self) -> QuerySpec:
         self._added += 1
         windows = self._random.sample(ADDED_RANGES, self._random.randrange(1, 3))
-        return QuerySpec(
+        return QuerySpec.single(
             f"added{self._added}",
             self._random.choice(["max", "min", "sum", "count", "mean"]),
             "temp",

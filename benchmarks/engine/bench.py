@@ -160,7 +160,7 @@ def own_topics(topics: Topics, source: SourceSpec) -> list[NewTopic]:
 def family(ranges: Sequence[int], slide: str = "1s", name: str = "hot") -> list[Query]:
     """The greatest temperature of every device, over windows of so many seconds."""
     windows = tuple(WindowSpec(f"{seconds}s", slide) for seconds in ranges)
-    return QuerySpec(name, "max", "temp", windows, ("device",)).queries()
+    return QuerySpec.single(name, "max", "temp", windows, ("device",)).queries()
 
 
 def planned(queries: Sequence[Query]) -> Plan:

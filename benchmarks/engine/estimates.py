@@ -126,7 +126,7 @@ def _kernel_queries() -> list[Query]:
     windows = tuple(
         WindowSpec(length, slide) for length in mixed_workloads.RANGES for slide in mixed_workloads.SLIDES[1:]
     )
-    return QuerySpec("hot", KERNEL_AGGREGATE, "temp", windows, ("device",)).queries()
+    return QuerySpec.single("hot", KERNEL_AGGREGATE, "temp", windows, ("device",)).queries()
 
 
 def _run_all(

@@ -33,7 +33,7 @@ SLOW = 200  # events per second
 PER_BATCH = 500_000
 RANGES = [60 * (number + 1) for number in range(20)]
 # The newest event time that a result knows of: the events up to it are in that result.
-PROBE = QuerySpec("newest", "max", "ts", (WindowSpec("60s", "1s"),)).queries()
+PROBE = QuerySpec.single("newest", "max", "ts", (WindowSpec("60s", "1s"),)).queries()
 EVERY_MS = 5  # an event is sent at least so often
 
 

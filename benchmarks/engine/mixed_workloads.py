@@ -53,7 +53,7 @@ def drawn(seed: int) -> Mixed:
     ranges = draw.sample(RANGES, draw.randint(1, 5))
     slides = draw.sample(SLIDES, draw.randint(1, 3))
     specs = [
-        QuerySpec(
+        QuerySpec.single(
             f"q{number}",
             draw.choice(aggregates),
             "temp",

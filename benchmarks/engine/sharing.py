@@ -39,7 +39,7 @@ from streaming.topics import create_topics
 TOPIC, LIVE = "events", "live"
 LIVE_RATE = 50_000
 PER_BATCH = 500_000
-ONE = QuerySpec("one", "max", "temp", (WindowSpec("5m", "1s"),), ("device",)).queries()
+ONE = QuerySpec.single("one", "max", "temp", (WindowSpec("5m", "1s"),), ("device",)).queries()
 MOST_SECONDS = 300.0
 
 

@@ -174,7 +174,7 @@ def _after_kill(stage: Bench, setting: Setting, progress: Progress) -> tuple[flo
     queries = [
         query
         for number in range(setting.filters)
-        for query in QuerySpec(
+        for query in QuerySpec.single(
             f"q{number}", "max", "temp", windows, ("device",), f"temp > {-number}"
         ).queries()
     ]

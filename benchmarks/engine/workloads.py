@@ -22,7 +22,7 @@ def queries(count: int) -> list[Query]:
     return [
         query
         for number, (size, slide, aggregate, group_by, where) in enumerate(islice(mixed, count))
-        for query in QuerySpec(
+        for query in QuerySpec.single(
             f"q{number}", aggregate, "temp", (WindowSpec(size, slide),), group_by, where
         ).queries()
     ]

@@ -31,6 +31,7 @@ class WatchedWindow:
     id: str
     range: int
     slide: int
+    computation: str = ""  # what it computes, in words
     joined: int | None = None  # when it joined the plan, where that is so recent that it may still warm up
 
 
@@ -48,11 +49,15 @@ class WatchedQuery:
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
-        queries = saved.queries()
-        joined = joined_at(saved.source, queries, now)
+        spec = saved.spec()
+        members = spec.members(saved.key)
+        joined = joined_at(saved.source, [query for _, _, query in members], now)
         # Many groups times many windows is no chart: grouped queries show their first window.
-        shown = queries[:1] if saved.group_by else queries
-        windows = tuple(WatchedWindow(q.id, *_measures(q), joined.get(q.id)) for q in shown)
+        shown = members[:: len(spec.windows)] if saved.group_by else members
+        windows = tuple(
+            WatchedWindow(query.id, *_measures(query), computation.words, joined.get(query.id))
+            for computation, _, query in shown
+        )
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -113,6 +118,7 @@ class QueryFeed:
             "windows": [
                 {"range": w.range, "slide": w.slide, "joined": w.joined} for w in self._query.windows
             ],
+            "computations": list(dict.fromkeys(w.computation for w in self._query.windows)),
         }
 
     def _group_count(self) -> int:
@@ -125,13 +131,14 @@ class QueryFeed:
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
-        name = "|".join([window.id.rpartition("@")[2], *map(str, group)])
+        name = "|".join([window.id.partition("@")[2], *map(str, group)])
         whole = name not in self._shown
         points = history.points(group, since=0 if whole else self._revision)
         return {
             "id": name,
             "range": window.range,
             "slide": window.slide,
+            "computation": window.computation,
             "group": list(group),
             "whole": whole,
             "points": [_plain(point) for point in points],

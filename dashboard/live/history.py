@@ -174,10 +174,10 @@ class History:
 def query_key(query_id: str) -> str:
     """The saved query's key of a single-window query id.
 
-    >>> query_key("hot@1m/10s")
-    'hot'
+    >>> query_key("hot@1m/10s"), query_key("hot@1m/10s max(a || '@')")
+    ('hot', 'hot')
     """
-    return query_id.rpartition("@")[0]
+    return query_id.partition("@")[0]  # a key has no “@”; an expression may
 
 
 def block_values(block: ResultBlock) -> npt.NDArray[np.float64]:

@@ -33,9 +33,12 @@ def read_queries(text: bytes) -> SpecQueries:
         if spec.name in names:
             raise ValueError(f"Two queries are named “{spec.name}”: give each its own name.")
         names.add(spec.name)
-        for query, window in zip(spec.queries(), written, strict=True):
+        family = spec.members()
+        for at, (computation, _, query) in enumerate(family):
             queries.append(query)
-            labels[query.id] = spec.name if len(written) == 1 else f"{spec.name}@{window}"
+            parts = [spec.name] if len(written) == 1 else [f"{spec.name}@{written[at % len(written)]}"]
+            parts += [computation.written] if len(spec.computations) > 1 else []
+            labels[query.id] = " ".join(parts)
     return SpecQueries(tuple(queries), labels)
 
 

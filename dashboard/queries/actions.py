@@ -18,14 +18,15 @@ UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays
 
 @transaction.atomic
 def add_query(source: Source, spec: QuerySpec, person: User) -> tuple[SavedQuery, PlanVersion]:
-    query = SavedQuery.objects.create(source=source, owner=person, **spec.to_json())
+    query = SavedQuery(source=source, owner=person)
+    query.take(spec)
+    query.save()
     return query, replan(source, f"{first_name(person)} added “{query.name}”")
 
 
 @transaction.atomic
 def change_query(query: SavedQuery, spec: QuerySpec, person: User) -> PlanVersion:
-    for column, value in spec.to_json().items():
-        setattr(query, column, value)
+    query.take(spec)
     query.save()
     return replan(query.source, f"{first_name(person)} changed “{query.name}”")
 

@@ -8,20 +8,38 @@ from django.http import QueryDict
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import parse_windows, write_windows
 from dashboard.sources.models import Source
-from optimizer.queries import AnyWindowSpec, InvalidQuery, QuerySpec
-from streaming.expressions import InvalidExpression, check
+from optimizer.queries import AnyWindowSpec, Computation, InvalidQuery, QuerySpec
+from streaming.spec import NUMERIC, check_computation, check_filter, check_groups
 
-NUMERIC = ("integer", "number")
-AGGREGATES = ("count", "sum", "mean", "min", "max")  # that the page offers
 NAME_LENGTH = 120
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One sentence beside one field, and a name the person may have meant."""
+    """One sentence beside one field, where in it the slip is, and a name the person may have meant."""
 
     sentence: str
     suggestion: str | None = None
+    span: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, error: InvalidQuery, source: Source | None = None) -> "Problem":
+        """What was refused, with the name of the source where a field of it is missing."""
+        sentence = error.sentence
+        if source is not None and sentence.startswith("No field"):
+            sentence = sentence.replace("”", f"” in {source.name}", 1)
+        return cls(sentence, error.suggestion, error.span)
+
+
+@dataclass(frozen=True)
+class TypedComputation:
+    """A line of “Compute” as it stands in the form."""
+
+    aggregate: str
+    field: str | None = None  # a field's name or an expression
+
+    def computation(self) -> Computation:
+        return Computation(self.aggregate, self.field)
 
 
 @dataclass(frozen=True)
@@ -30,57 +48,56 @@ class Draft:
 
     source: Source | None
     name: str = ""
-    aggregate: str = "mean"
-    field: str | None = None
+    computations: tuple[TypedComputation, ...] = (TypedComputation("count"),)
     windows_text: str = "1m every 10s"
     group_by: tuple[str, ...] = ()
     where: str = ""
 
     @classmethod
     def typed(cls, data: QueryDict, source: Source | None) -> "Draft":
+        lines = zip(data.getlist("aggregate"), data.getlist("field"), strict=False)
         return cls(
             source=source,
             name=data.get("name", "").strip(),
-            aggregate=data.get("aggregate", ""),
-            field=data.get("field") or None,
+            computations=tuple(TypedComputation(name, field.strip() or None) for name, field in lines),
             windows_text=data.get("windows", ""),
             group_by=tuple(data.getlist("group_by")),
             where=data.get("where", "").strip(),
         )
 
     @classmethod
-    def saved(cls, query: SavedQuery) -> "Draft":
-        spec = query.spec()
+    def of(cls, spec: QuerySpec, source: Source | None) -> "Draft":
         return cls(
-            source=query.source,
+            source=source,
             name=spec.name,
-            aggregate=spec.aggregate,
-            field=spec.field,
+            computations=tuple(TypedComputation(one.aggregate, one.field) for one in spec.computations),
             windows_text=write_windows(spec.windows),
             group_by=spec.group_by,
             where=spec.where or "",
         )
 
     @classmethod
+    def saved(cls, query: SavedQuery) -> "Draft":
+        return cls.of(query.spec(), query.source)
+
+    @classmethod
     def first(cls, source: Source | None) -> "Draft":
         """What an empty form begins with: the mean of the first numeric field, or a count."""
         field = _first_numeric(source) if source else None
-        return cls(source=source, field=field, aggregate="mean" if field else "count")
+        return cls(source=source, computations=(TypedComputation("mean" if field else "count", field),))
 
     def moved(self) -> "Draft":
         """The draft after another source was chosen: what does not exist there is let go."""
         types = self.source.types if self.source else {}
-        field = self.field if self.field in types else None
-        if field is None and self.source is not None and self.aggregate != "count":
-            field = _first_numeric(self.source)
-        return replace(self, field=field, group_by=tuple(name for name in self.group_by if name in types))
+        kept = tuple(one for one in self.computations if one.field is None or one.field in types)
+        group_by = tuple(name for name in self.group_by if name in types)
+        return replace(self, computations=kept or Draft.first(self.source).computations, group_by=group_by)
 
     def spec(self) -> QuerySpec:
         """The query; raises InvalidQuery while it has problems."""
         return QuerySpec(
             name=self.name,
-            aggregate=self.aggregate,
-            field=self.field,
+            computations=tuple(one.computation() for one in self.computations),
             windows=parse_windows(self.windows_text),
             group_by=self.group_by,
             where=self.where or None,
@@ -121,9 +138,8 @@ def check_draft(draft: Draft) -> Checked:
     if draft.source is None:
         problems["source"] = Problem("Choose the source to read.")
         return Checked(draft, problems, windows, None)
-    _check_computation(draft, draft.source, problems)
-    _check_groups(draft, draft.source, problems)
-    _check_filter(draft, draft.source, problems)
+    _check_computations(draft, draft.source, problems)
+    _check_rest(draft, draft.source, problems)
     answerable = None
     if not problems.keys() - {"name", "where"}:
         without_wrong = replace(
@@ -139,40 +155,37 @@ def _windows(draft: Draft, problems: dict[str, Problem]) -> tuple[AnyWindowSpec,
     try:
         windows = parse_windows(draft.windows_text)
         # The rules about sets of windows are QuerySpec's own; the other parts are checked by themselves.
-        QuerySpec(name="draft", aggregate="count", field=None, windows=windows)
+        QuerySpec("draft", (Computation("count"),), windows)
     except InvalidQuery as error:
-        problems["windows"] = Problem(error.sentence)
+        problems["windows"] = Problem.of(error)
         return ()
     return windows
 
 
-def _check_computation(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
-    types = source.types
-    if draft.aggregate not in AGGREGATES:
-        problems["aggregate"] = Problem(f"Choose one of {', '.join(AGGREGATES)}.")
-    elif draft.field is None:
-        if draft.aggregate != "count":
-            problems["field"] = Problem(f"Choose the field to compute the {draft.aggregate} of.")
-    elif draft.field not in types:
-        problems["field"] = Problem(f"No field “{draft.field}” in {source.name}.")
-    elif draft.aggregate != "count" and types[draft.field] not in NUMERIC:
-        sentence = f"“{draft.field}” holds {types[draft.field]} values: the {draft.aggregate} needs numbers."
-        problems["field"] = Problem(sentence)
+def _check_computations(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
+    """Each line by itself (`computation-0`, …), then whether they go together."""
+    known = []
+    for number, typed in enumerate(draft.computations):
+        try:
+            computation = typed.computation()
+            check_computation(computation, source.types)
+        except InvalidQuery as error:
+            problems[f"computation-{number}"] = Problem.of(error, source)
+        else:
+            known.append(computation)
+    if len(known) == len(draft.computations):
+        try:
+            QuerySpec("draft", tuple(known), parse_windows("1m"))
+        except InvalidQuery as error:
+            problems["computations"] = Problem.of(error)
 
 
-def _check_groups(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
-    unknown = [name for name in draft.group_by if name not in source.types]
-    if unknown:
-        problems["group_by"] = Problem(f"No field “{unknown[0]}” in {source.name}.")
-
-
-def _check_filter(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
-    if not draft.where:
-        return
+def _check_rest(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
     try:
-        check(draft.where, source.types)
-    except InvalidExpression as error:
-        sentence = error.sentence
-        if sentence.startswith("No field"):
-            sentence = sentence.replace("”", f"” in {source.name}", 1)
-        problems["where"] = Problem(sentence, error.suggestion)
+        check_groups(draft.group_by, source.types)
+    except InvalidQuery as error:
+        problems["group_by"] = Problem.of(error, source)
+    try:
+        check_filter(draft.where, source.types)
+    except InvalidQuery as error:
+        problems["where"] = Problem.of(error, source)

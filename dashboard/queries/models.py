@@ -30,12 +30,16 @@ class SavedQuery(models.Model):
     key = models.SlugField(max_length=16, unique=True, default=new_key)
     source = models.ForeignKey(Source, models.CASCADE, related_name="queries")
     name = models.CharField(max_length=120)
-    aggregate = models.CharField(max_length=16)
-    field = models.CharField(max_length=200, null=True, blank=True)  # null: count counts events
+    computations = models.JSONField()  # [{"aggregate": "max", "field": "temp"}, …]; field null: counts events
     windows = models.JSONField()  # [{"range": "5m", "slide": "10s"}, …]
     group_by = models.JSONField(default=list, blank=True)
     where = models.TextField(null=True, blank=True)  # null: no filter
+    tags = models.JSONField(default=list, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="queries")
+    paused_at = models.DateTimeField(null=True, blank=True)  # null: it runs
+    paused_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -55,13 +59,25 @@ class SavedQuery(models.Model):
         return QuerySpec.from_json(
             {
                 "name": self.name,
-                "aggregate": self.aggregate,
-                "field": self.field,
+                "computations": self.computations,
                 "windows": self.windows,
                 "group_by": self.group_by,
                 "where": self.where,
             }
         )
 
+    def take(self, spec: QuerySpec) -> None:
+        """Become what `spec` says; not saved yet."""
+        self.name = spec.name
+        self.computations = [one.to_json() for one in spec.computations]
+        self.windows = [window.to_json() for window in spec.windows]
+        self.group_by = list(spec.group_by)
+        self.where = spec.where
+
     def queries(self) -> list[AnyQuery]:
         return self.spec().queries(key=self.key)
+
+    @property
+    def computes(self) -> str:
+        """What it computes, in words."""
+        return ", ".join(one.words for one in self.spec().computations)

@@ -1,6 +1,7 @@
 """The query pages."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -15,13 +16,22 @@ from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
+from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
-from dashboard.queries.drafts import AGGREGATES, NUMERIC, Checked, Draft, check_draft
+from dashboard.queries.drafts import Checked, Draft, Problem, check_draft
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import spoken, summary
+from dashboard.queries.written import FORM, VIEWS, Written, read_written, shown_text
 from dashboard.sources.models import Source
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
+
+LABELS = {"form": "Form", "sql": "SQL", "json": "JSON"}
+WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what else people want often
+    "time": ("1m every 10s", "5m every 30s", "1m, 5m, 15m, 1h every 10s", "1h", "1d every 1h"),
+    "count": ("100 events every 10", "1000 events every 100", "10 events"),
+    "session": ("gap 30s", "gap 5m", "gap 30m"),
+}
 
 
 @require_GET
@@ -57,9 +67,10 @@ def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
         return render(request, "queries/form.html", _form_context(Draft.first(source)))
-    checked = check_draft(Draft.typed(request.POST, source))
+    written = read_written(request.POST, source)
+    checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
-        return render(request, "queries/form.html", _form_context(checked.draft, checked), status=422)
+        return render(request, "queries/form.html", _written_context(written), status=422)
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -76,11 +87,10 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
     if request.method == "GET":
         return render(request, "queries/form.html", _form_context(Draft.saved(query), editing=query))
-    checked = check_draft(Draft.typed(request.POST, query.source))
-    if checked.answerable is None or not checked.is_good:
-        context = _form_context(checked.draft, checked, editing=query)
-        return render(request, "queries/form.html", context, status=422)
-    plan = actions.change_query(query, checked.answerable, signed_in(request))
+    written = _kept_to(query.source, read_written(request.POST, query.source))
+    if written.checked.answerable is None or not written.checked.is_good:
+        return render(request, "queries/form.html", _written_context(written, editing=query), status=422)
+    plan = actions.change_query(query, written.checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
 
@@ -94,22 +104,59 @@ def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> Save
     return query
 
 
+def _kept_to(source: Source, written: Written) -> Written:
+    """A saved query stays with its source, also where SQL names another one."""
+    if written.draft.source in (None, source):
+        return written
+    problem = Problem(f"A query stays with its source: write FROM {source.name}, or make a new query.")
+    checked = replace(written.checked, problems={**written.checked.problems, "source": problem})
+    return replace(written, checked=checked)
+
+
 @require_POST
 def query_preview(request: HttpRequest) -> HttpResponse:
     """What saving would do, while it is typed. Where nothing can be computed, the last answer stays."""
     editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
     source = editing.source if editing else _chosen_source(request)
-    draft = Draft.typed(request.POST, source)
-    source_changed = source is not None and source.key != request.POST.get("shown_source", source.key)
-    checked = check_draft(draft.moved() if source_changed else draft)
-    context = _form_context(checked.draft, checked, editing=editing)
-    if not draft.name:
-        del context["problems"]["name"]  # not before someone tries to save: it is the first thing asked for
+    written = read_written(request.POST, source)
+    if editing:
+        written = _kept_to(editing.source, written)
+    source_changed = (
+        written.view == FORM
+        and source is not None
+        and source.key != request.POST.get("shown_source", source.key)
+    )
+    if source_changed:
+        written = replace(written, checked=check_draft(written.draft.moved()))
+    context = _written_context(written, editing=editing)
+    if not written.draft.name:
+        context["problems"].pop("name", None)  # not before someone tries to save: it is asked for first
     context["source_changed"] = source_changed
     response = render(request, "queries/_preview.html", context)
-    if checked.answerable is None:
+    if written.checked.answerable is None:
         response["HX-Reswap"] = "none"
     return response
+
+
+@require_POST
+def query_view(request: HttpRequest) -> HttpResponse:
+    """The same query in another view; a text or form with a slip stays as it is until that is mended."""
+    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
+    source = editing.source if editing else _chosen_source(request)
+    written = read_written(request.POST, source)
+    wanted = request.POST.get("to", FORM)
+    context = _written_context(written, editing=editing)
+    if not written.checked.problems.keys() - {"name"} or not request.POST.get(written.view, "x").strip():
+        text = shown_text(wanted, written.draft)
+        context |= {"view": wanted, "text": text, "problems": {}, "stays": ""}
+    elif wanted != written.view:
+        context["stays"] = f"Mend this first: then the query can be shown as {LABELS[wanted]}."
+    return render(request, "queries/_body.html", context)
+
+
+def _written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
+    context = _form_context(written.draft, written.checked, editing=editing)
+    return context | {"view": written.view, "text": written.text}
 
 
 def _form_context(
@@ -117,13 +164,25 @@ def _form_context(
 ) -> dict[str, Any]:
     """Everything the form and its answers show; problems only once something was typed."""
     looked_at = checked or check_draft(draft)
+    problems = dict(checked.problems) if checked else {}
     context: dict[str, Any] = {
         "draft": draft,
         "editing": editing,
         "sources": Source.objects.all(),
-        "aggregates": AGGREGATES,
-        "numeric": NUMERIC,
-        "problems": dict(checked.problems) if checked else {},
+        "view": FORM,
+        "views": [(view, LABELS[view]) for view in VIEWS],
+        "lines": [
+            {"typed": one, "problem": problems.get(f"computation-{number}")}
+            for number, one in enumerate(draft.computations)
+        ],
+        "aggregate_groups": GROUPS,
+        "explained": {
+            one.aggregate: EXPLAINED[one.aggregate]
+            for one in draft.computations
+            if one.aggregate in EXPLAINED
+        },
+        "presets": WINDOW_PRESETS,
+        "problems": problems,
         "window_chips": [spoken(window) for window in looked_at.windows],
         "filter_left_out": looked_at.filter_left_out,
     }
@@ -139,18 +198,22 @@ def _drawing(windows: list[Window]) -> str:
     """What the window drawing needs, as JSON: ranges, slides and the classes on which slices end."""
     ordered = sorted(windows)
     classes = sorted(set().union(*(window.edge_classes for window in ordered)))
-    return json.dumps({"windows": [[w.range, w.slide] for w in ordered], "edges": classes})
+    return json.dumps({"windows": [[w.range, w.slide, w.offset] for w in ordered], "edges": classes})
 
 
 @require_GET
 def query_page(request: HttpRequest, key: str) -> HttpResponse:
     query = get_object_or_404(SavedQuery.objects.select_related("source", "owner"), key=key)
     trees = _trees({query.source})
+    members = query.spec().members(query.key)
     context = {
         "query": query,
         "windows": [
-            {"words": spoken(spec), "tree": trees.get(one.id)}
-            for spec, one in zip(query.spec().windows, query.queries(), strict=True)
+            {
+                "words": spoken(spec),
+                "trees": sorted({trees[one.id] for _, of, one in members if of == spec and one.id in trees}),
+            }
+            for spec in query.spec().windows
         ],
         "window_words": summary(query.spec().windows),
         "plan": planning.newest(query.source),

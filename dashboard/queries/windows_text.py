@@ -1,4 +1,4 @@
-"""Windows as people type them: `1m, 5m, 15m every 10s`, `100 events every 10`, `gap 30s`."""
+"""Windows as people type them: `1m, 5m every 10s`, `1h offset 15m`, `100 events every 10`, `gap 30s`."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,6 +9,7 @@ from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpe
 
 _LINE_ENDS = re.compile(r"[\n;]")
 _EVERY = re.compile(r"\bevery\b", re.IGNORECASE)
+_OFFSET = re.compile(r"\boffset\b", re.IGNORECASE)
 _COUNT = re.compile(
     r"\s*(\d{1,15})\s*events?(?:\s+every\s+(\d{1,15})(?:\s*events?)?)?\s*", re.IGNORECASE | re.ASCII
 )
@@ -18,12 +19,14 @@ _GAP = re.compile(r"\s*gap\b(.*)", re.IGNORECASE | re.DOTALL)
 def parse_windows(text: str) -> tuple[AnyWindowSpec, ...]:
     """The windows that a text defines, in its order.
 
-    On a line, `every` belongs to all sizes before it that have none of their own; a size without any
-    `every` after it is tumbling. Commas separate sizes; a new line or a semicolon starts afresh. Windows of
-    so many events, and sessions, say all of themselves.
+    On a line, `every` (and an `offset` after it) belongs to all sizes before it that have none of their own;
+    a size without any `every` after it is tumbling. Commas separate sizes; a new line or a semicolon starts
+    afresh. Windows of so many events, and sessions, say all of themselves.
 
     >>> [(w.range, w.slide) for w in parse_windows("1m, 5m every 10s; 30s")]
     [('1m', '10s'), ('5m', '10s'), ('30s', '30s')]
+    >>> parse_windows("1h every 30m offset 15m")
+    (WindowSpec(range='1h', slide='30m', offset='15m'),)
     >>> parse_windows("100 events every 10, gap 30s")
     (CountSpec(count=100, every=10), SessionSpec(gap='30s'))
     """
@@ -36,26 +39,35 @@ def parse_windows(text: str) -> tuple[AnyWindowSpec, ...]:
 def _line(line: str) -> list[AnyWindowSpec]:
     items = [item for item in line.split(",") if item.strip()]
     specs: list[AnyWindowSpec] = []
-    slide: str | None = None
+    slide, shared_offset = "", ""
     for item in reversed(items):
         own = _group_window(item)
         if own is not None:
             specs.append(own)
             continue
-        size, *own_slide = _EVERY.split(item)
-        if len(own_slide) > 1:
-            raise InvalidQuery(
-                "windows", f"“{item.strip()}” says “every” twice: put a comma between windows."
-            )
+        size, own_slide, offset = _parts(item)
         if own_slide:
-            slide = _compact(own_slide[0])
-            if not slide:
-                raise InvalidQuery("windows", f"Say how often after “{item.strip()}”, such as every 10s.")
-        size = _compact(size)
-        if not size:
-            raise InvalidQuery("windows", f"Give a window size before “{item.strip()}”, such as 1m.")
-        specs.append(WindowSpec(size, slide or size))
+            slide, shared_offset = own_slide, offset
+        specs.append(WindowSpec(size, slide or size, offset or shared_offset))
     return specs[::-1]
+
+
+def _parts(item: str) -> tuple[str, str, str]:
+    """Size, slide and offset of one item; empty where it does not say them."""
+    told = item.strip()
+    timing, *offset = _OFFSET.split(item)
+    size, *slide = _EVERY.split(timing)
+    if len(slide) > 1:
+        raise InvalidQuery("windows", f"“{told}” says “every” twice: put a comma between windows.")
+    if len(offset) > 1 or (offset and _EVERY.search(offset[0])):
+        raise InvalidQuery("windows", f"“{told}”: the offset comes last, as in 1h every 30m offset 15m.")
+    if slide and not _compact(slide[0]):
+        raise InvalidQuery("windows", f"Say how often after “{told}”, such as every 10s.")
+    if offset and not _compact(offset[0]):
+        raise InvalidQuery("windows", f"Say how far after “{told}”, such as offset 15m.")
+    if not _compact(size):
+        raise InvalidQuery("windows", f"Give a window size before “{told}”, such as 1m.")
+    return _compact(size), _compact("".join(slide)), _compact("".join(offset))
 
 
 def _group_window(item: str) -> CountSpec | SessionSpec | None:
@@ -73,18 +85,22 @@ def _compact(text: str) -> str:
 def write_windows(windows: Sequence[AnyWindowSpec]) -> str:
     """The text that `parse_windows` reads back to the same windows, one line per slide."""
     lines = []
-    for slide, family in groupby(windows, key=_slide):
-        sizes = ", ".join(spec.range if isinstance(spec, WindowSpec) else spec.words for spec in family)
-        lines.append(f"{sizes} every {slide}" if slide else sizes)
+    for timing, family in groupby(windows, key=_timing):
+        lines.append(", ".join(_size(spec, timing) for spec in family) + timing)
     return "\n".join(lines)
 
 
-def _slide(spec: AnyWindowSpec) -> str | None:
-    """What a line of windows ends with; None for tumbling ones, and nothing where each says it itself."""
-    if not isinstance(spec, WindowSpec):
+def _timing(spec: AnyWindowSpec) -> str:
+    """What a line of windows ends with: nothing for tumbling ones and those that say all of themselves."""
+    if not isinstance(spec, WindowSpec) or spec.range == spec.slide:
         return ""
-    window = spec.window()
-    return None if window.range == window.slide else spec.slide
+    return f" every {spec.slide}" + (f" offset {spec.offset}" if spec.offset else "")
+
+
+def _size(spec: AnyWindowSpec, timing: str) -> str:
+    if not isinstance(spec, WindowSpec):
+        return spec.words
+    return f"{spec.range} offset {spec.offset}" if spec.offset and not timing else spec.range
 
 
 def spoken(spec: AnyWindowSpec) -> str:
@@ -99,7 +115,8 @@ def spoken(spec: AnyWindowSpec) -> str:
         return f"gap {spaced(spec.window().gap)}"
     window = spec.window()
     size = spaced(window.range)
-    return f"{size} tumbling" if window.range == window.slide else f"{size} every {spaced(window.slide)}"
+    words = f"{size} tumbling" if window.range == window.slide else f"{size} every {spaced(window.slide)}"
+    return f"{words} offset {spaced(window.offset)}" if window.offset else words
 
 
 def spaced(milliseconds: int) -> str:

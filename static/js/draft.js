@@ -34,12 +34,17 @@ const typed = (form) => [...new FormData(form)].filter(([name]) => !NOT_KEPT.inc
 
 /** Put kept values back; a control that does not offer the kept one stays as it is. */
 function restore(form, kept) {
+  form.dispatchEvent(new CustomEvent("draft:restoring", { detail: kept }));
+  const restored = new Map(); // by name, how many controls have their value back
   for (const control of form.elements) {
     if (!control.name || control.type === "hidden") continue;
-    const wanted = kept.filter(([name]) => name === control.name).map(([, value]) => value);
-    const isOffered = !control.options || [...control.options].some(({ value }) => value === wanted[0]);
-    if (control.type === "checkbox") control.checked = wanted.includes(control.value);
-    else if (wanted.length && isOffered) [control.value] = wanted;
+    const values = kept.filter(([name]) => name === control.name).map(([, value]) => value);
+    const at = restored.get(control.name) ?? 0;
+    restored.set(control.name, at + 1);
+    const isOffered = !control.options || [...control.options].some(({ value }) => value === values[at]);
+    if (control.type === "checkbox") control.checked = values.includes(control.value);
+    else if (at < values.length && isOffered) control.value = values[at];
+    if (control.type === "textarea") control.dispatchEvent(new Event("input"));
   }
   form.dispatchEvent(new Event("input", { bubbles: true })); // the answers follow
 }

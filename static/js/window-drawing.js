@@ -1,4 +1,4 @@
-// <window-drawing data-windows='{"windows": [[range, slide], …], "edges": [[period, residue], …]}'>
+// <window-drawing data-windows='{"windows": [[range, slide, offset], …], "edges": [[period, residue], …]}'>
 // Windows on a time axis, to scale: the newest of each size in full, three older ones fading, slices on top.
 import { clock, roughly, spoken, tickStep } from "./durations.js";
 
@@ -31,6 +31,8 @@ function sliceWords(classes, now) {
   return `slices of ${lengths.map(spoken).join(" and ")}`;
 }
 
+/** The end of the newest window that is complete. */
+const newestEnd = ([range, slide, offset], now) => lastAt(now, [slide, (range + offset) % slide]);
 const windowColour = (index, count) => `var(--w${count === 1 ? 2 : 1 + Math.round((index / (count - 1)) * 2)})`;
 const text = (x, y, words, more = "") => `<text x="${x}" y="${y}" font-size="12" fill="var(--ink-3)" ${more}>${words}</text>`;
 
@@ -51,7 +53,7 @@ class WindowDrawing extends HTMLElement {
   sayNext() {
     const panel = this.closest(".panel");
     const now = Date.now();
-    const next = Math.min(...this.windows.map(([range, slide]) => lastAt(now, [slide, range % slide]) + slide));
+    const next = Math.min(...this.windows.map((window) => newestEnd(window, now) + window[1]));
     panel.querySelector("[data-next-result]").textContent = `next window ends in ${Math.ceil((next - now) / 1_000)} s`;
     const shared = this.windows.length > 1 ? "all windows share " : "built from ";
     panel.querySelector("[data-caption]").textContent = shared + sliceWords(this.edges, now);
@@ -99,8 +101,9 @@ class WindowDrawing extends HTMLElement {
     }, end);
   }
 
-  row([range, slide], index, scale, { now, width, y, ownScales }) {
-    const newest = lastAt(now, [slide, range % slide]);
+  row(window, index, scale, { now, width, y, ownScales }) {
+    const [range, slide] = window;
+    const newest = newestEnd(window, now);
     let svg = "";
     for (let age = 3; age >= 0; age -= 1) {
       const to = newest - age * slide;

@@ -39,9 +39,10 @@ def _write(file: BinaryIO, spec: Spec, blocks: Sequence[ResultBlock]) -> int:
         by_query.setdefault(block.query, []).append(block)
     written = 0
     for item in spec.queries:
-        for query, window in zip(item.queries(), item.windows, strict=True):
+        for computation, window, query in item.members():
             found = sorted(by_query.get(query.id, []), key=lambda block: (block.end, block.start))
-            rows = _Rows(query, window, found)
+            told = {"computes": computation.written} if len(item.computations) > 1 else {}
+            rows = _Rows(query, {**told, **_labels(window)}, found)
             for chunk in _chunks(found):
                 lines = rows.lines(chunk)
                 file.write(_bytes_of(lines))
@@ -71,9 +72,9 @@ class _Order:
 
 
 class _Rows:
-    """The rows of one query over one window."""
+    """The rows of one computation over one window; `labels` tell which."""
 
-    def __init__(self, query: AnyQuery, window: AnyWindowSpec, blocks: Sequence[ResultBlock]) -> None:
+    def __init__(self, query: AnyQuery, labels: dict[str, Any], blocks: Sequence[ResultBlock]) -> None:
         keys: set[GroupKey] = set()
         for block in _of_other_groups(blocks):
             keys.update(block.groups)
@@ -81,8 +82,8 @@ class _Rows:
         self._numbers = {key: number for number, key in enumerate(ordered)}
         groups = [_json(dict(zip(query.group_by, key, strict=True))) for key in ordered]
         self._groups = pa.array(groups, pa.string())
-        labels = _json({"query": query.name, **_labels(window)})
-        self._head = pa.scalar(f'{labels[:-1]},"group":')
+        head = _json({"query": query.name, **labels})
+        self._head = pa.scalar(f'{head[:-1]},"group":')
 
     def lines(self, blocks: Sequence[ResultBlock]) -> pa.Array:
         orders = self._orders(blocks)

@@ -58,8 +58,7 @@ def hot(sensors: Source, ana: User) -> SavedQuery:
     return SavedQuery.objects.create(
         source=sensors,
         name="Hot devices",
-        aggregate="max",
-        field="temp",
+        computations=[{"aggregate": "max", "field": "temp"}],
         windows=[{"range": "1m", "slide": "10s"}, {"range": "5m", "slide": "10s"}],
         group_by=["device"],
         owner=ana,

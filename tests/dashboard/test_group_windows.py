@@ -21,7 +21,11 @@ GROUP_WINDOWS = [{"count": 100, "every": 10}, {"count": 3, "every": 3}, {"gap": 
 @pytest.fixture
 def visits(sensors: Source, ana: User) -> SavedQuery:
     return SavedQuery.objects.create(
-        source=sensors, name="Visits", aggregate="mean", field="temp", windows=GROUP_WINDOWS, owner=ana
+        source=sensors,
+        name="Visits",
+        computations=[{"aggregate": "mean", "field": "temp"}],
+        windows=GROUP_WINDOWS,
+        owner=ana,
     )
 
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from optimizer.aggregates import AGGREGATES
-from optimizer.queries import InvalidQuery, Query, QuerySpec
+from optimizer.queries import Computation, InvalidQuery, Query, QuerySpec, SessionSpec, WindowSpec
 from optimizer.windows import Window
 
 HOT: dict[str, Any] = {
@@ -87,3 +87,44 @@ def test_bad_input_is_refused_beside_its_field(change: dict[str, Any], field: st
 def test_what_is_no_object_is_no_query() -> None:
     with pytest.raises(InvalidQuery, match="A query is an object with a name, an aggregate and windows"):
         QuerySpec.from_json(["hot"])
+
+
+def test_a_family_of_computations_has_every_window_of_each() -> None:
+    spec = QuerySpec(
+        "q",
+        (Computation("max", "temp"), Computation("p95", "temp / 2"), Computation("count")),
+        (WindowSpec("1m", "10s"), SessionSpec("30s")),
+    )
+    assert [(query.id, query.aggregate, query.field) for query in spec.queries("k")] == [
+        ("k@1m/10s", "max", "temp"),
+        ("k@gap 30s", "max", "temp"),
+        ("k@1m/10s p95(temp / 2)", "p95", "temp / 2"),
+        ("k@gap 30s p95(temp / 2)", "p95", "temp / 2"),
+        ("k@1m/10s count(*)", "count", None),
+        ("k@gap 30s count(*)", "count", None),
+    ]
+    assert QuerySpec.from_json(spec.to_json()) == spec
+
+
+def test_one_computation_is_written_plainly_and_read_either_way() -> None:
+    spec = QuerySpec.single("q", "max", "temp", (WindowSpec("1m", "10s"),))
+    plain = spec.to_json()
+    assert (plain["aggregate"], plain["field"]) == ("max", "temp")
+    assert "computations" not in plain
+    listed = {key: value for key, value in plain.items() if key not in ("aggregate", "field")}
+    assert QuerySpec.from_json(plain) == spec
+    assert QuerySpec.from_json({**listed, "computations": [{"aggregate": "max", "field": "temp"}]}) == spec
+
+
+@pytest.mark.parametrize(
+    ("computations", "sentence"),
+    [
+        ([], "Say what to compute, such as the count or the mean of a field."),
+        (["max"], "A computation is an object with an aggregate and a field."),
+        ([{"aggregate": "count"}, {"aggregate": "count", "field": None}], "“count” is there twice."),
+    ],
+)
+def test_bad_computations_are_refused(computations: list, sentence: str) -> None:
+    with pytest.raises(InvalidQuery) as refusal:
+        QuerySpec.from_json({"name": "q", "computations": computations, "windows": [{"range": "1m"}]})
+    assert (refusal.value.field, refusal.value.sentence) == ("computations", sentence)

@@ -32,8 +32,8 @@ pytestmark = pytest.mark.spark
 DAY, STEP = 86_400_000, 400
 BUSY, IDLE = (0, 1), 2  # the last of four partitions stays empty
 QUERIES = (
-    QuerySpec("sum", "sum", "temp", (WindowSpec("10s", "5s"), WindowSpec("7s", "7s")), ("device",)),
-    QuerySpec("all", "count", None, (WindowSpec("5s", "5s"),)),
+    QuerySpec.single("sum", "sum", "temp", (WindowSpec("10s", "5s"), WindowSpec("7s", "7s")), ("device",)),
+    QuerySpec.single("all", "count", None, (WindowSpec("5s", "5s"),)),
 )
 
 

@@ -15,7 +15,7 @@ from streaming.topics import Topics
 from streaming.watermark import Watermark
 from tests.streaming.engine import SOURCE, Engine, plan_of
 
-SUM = QuerySpec("n", "sum", "temp", (WindowSpec("10s", "10s"),), ("device",)).queries()
+SUM = QuerySpec.single("n", "sum", "temp", (WindowSpec("10s", "10s"),), ("device",)).queries()
 TOPICS = Topics("t")
 
 

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.spark
 
 START = 1_767_225_600_000
 DAY = 86_400_000
-COUNT = QuerySpec("n", "count", None, (WindowSpec("10s", "10s"),))
+COUNT = QuerySpec.single("n", "count", None, (WindowSpec("10s", "10s"),))
 
 
 class LiveSource:
@@ -185,7 +185,7 @@ def test_a_query_that_comes_later_counts_what_was_sent_before_it(make_source):
     source.want(COUNT)
     source.send(600)  # one minute
     wait_until(lambda: len(source.final(10_000)) >= 5)
-    source.want(COUNT, QuerySpec("m", "count", None, (WindowSpec("50s", "10s"),)))
+    source.want(COUNT, QuerySpec.single("m", "count", None, (WindowSpec("50s", "10s"),)))
     wait_until(lambda: source.meter()["plan"] == 2)
     source.send(300, START + 60_000)
     wait_until(lambda: len(source.final(10_000)) == 8)

@@ -148,7 +148,7 @@ def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> 
 def test_what_is_not_verified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = SourceSpec("s", "", "", schema=(("ts", "integer"),), event_time="ts")
     with Verification(tmp_path, source, Timeline()) as verification:
-        (session,) = QuerySpec("q", "sum", "ts", (SessionSpec("10ms"),)).queries()
+        (session,) = QuerySpec.single("q", "sum", "ts", (SessionSpec("10ms"),)).queries()
         assert verification.compared(session, [], 0).left_out == "not verified: only windows of time are"
         monkeypatch.delitem(verify.SQL, "sum")
         timed = Query("q", "q", "sum", "ts", Window(10, 10))

@@ -18,6 +18,7 @@ export class Panel {
   #began = performance.now();
   #stateText = null;
   #stateIcon = null;
+  #computation = null; // which of several is drawn: they may have nothing in common but their windows
   #lookAt = null; // the right edge when the viewer went back to older results
 
   constructor(element) {
@@ -68,12 +69,40 @@ export class Panel {
     });
   }
 
+  /** A switch between computations, for a query with several. */
+  #showSwitch() {
+    const known = this.query.computations ?? [];
+    if (this.#computation === null || !known.includes(this.#computation)) this.#computation = known[0] ?? null;
+    if (this.picked?.dataset.known === known.join("\n")) return;
+    this.picked?.remove();
+    this.picked = make("span", "pick panel-pick");
+    this.picked.dataset.known = known.join("\n");
+    this.picked.hidden = known.length < 2;
+    this.picked.setAttribute("role", "group");
+    this.picked.setAttribute("aria-label", "What is shown");
+    this.picked.append(...known.map((words) => this.#switchTo(words)));
+    this.badge.before(this.picked);
+  }
+
+  #switchTo(words) {
+    const button = make("button", "", words);
+    button.type = "button";
+    button.setAttribute("aria-pressed", words === this.#computation);
+    button.addEventListener("click", () => {
+      this.#computation = words;
+      for (const other of this.picked.children) other.setAttribute("aria-pressed", other === button);
+      this.onChange?.();
+    });
+    return button;
+  }
+
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
   render({ now, connected, state, sources, oldest, largest }) {
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
     if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
     this.#loaded();
+    this.#showSwitch();
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
@@ -93,7 +122,8 @@ export class Panel {
 
   #drawnSeries() {
     const grouped = this.query.groupBy?.length > 0;
-    const all = grouped ? byNewestValue(this.query.all()) : this.query.all();
+    const drawn = this.query.all().filter(({ computation }) => computation === this.#computation);
+    const all = grouped ? byNewestValue(drawn) : drawn;
     this.#colours.keepOnly(all.map((one) => one.id));
     return all.map((one, at) => ({
       ...one,
@@ -119,13 +149,14 @@ export class Panel {
   }
 
   #groupNote() {
-    const shown = this.query.series.size;
+    const shown = this.query.all().filter(({ computation }) => computation === this.#computation).length;
     return this.query.groups > shown ? `${shown} of ${whole(this.query.groups)}, by the newest final value` : "";
   }
 
   #sentence(series) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
-    return `${title}: line chart of ${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.`;
+    const what = this.query.computations.length > 1 ? `${this.#computation}, ` : "";
+    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.`;
   }
 
   #showBadge(said, delay) {

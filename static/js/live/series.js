@@ -7,7 +7,7 @@ export class QuerySeries {
   constructor(key) {
     this.key = key;
     this.known = false;
-    this.series = new Map(); // id → {id, range, slide, group, points: Map(end → [end, value, final])}
+    this.series = new Map(); // id → {id, range, slide, computation, group, points: Map(end → [end, value, final])}
     this.groups = 0;
     this.updatedAt = null;
   }
@@ -21,6 +21,7 @@ export class QuerySeries {
         sourceAddress: message.source_address,
         groupBy: message.group_by,
         windows: message.windows,
+        computations: message.computations,
         lateness: message.lateness,
         known: true,
       });

@@ -25,7 +25,11 @@ def planned(source: Source, age: timedelta) -> datetime:
 @pytest.fixture
 def five_minutes(sensors: Source, ana: User) -> SavedQuery:
     return SavedQuery.objects.create(
-        source=sensors, owner=ana, name="Long", aggregate="count", windows=[{"range": "5m", "slide": "10s"}]
+        source=sensors,
+        owner=ana,
+        name="Long",
+        computations=[{"aggregate": "count"}],
+        windows=[{"range": "5m", "slide": "10s"}],
     )
 
 
@@ -37,7 +41,10 @@ def test_the_first_plan_of_a_source_reads_the_past(sensors: Source, hot: SavedQu
 def test_a_query_that_came_later_joined_with_its_plan(sensors: Source, hot: SavedQuery) -> None:
     planned(sensors, timedelta(hours=2))
     late = SavedQuery.objects.create(
-        source=sensors, name="Late", aggregate="count", windows=[{"range": "5m", "slide": "10s"}]
+        source=sensors,
+        name="Late",
+        computations=[{"aggregate": "count"}],
+        windows=[{"range": "5m", "slide": "10s"}],
     )
     joined = planned(sensors, timedelta(minutes=2))
     planned(sensors, timedelta(minutes=1))  # another plan that keeps it changes nothing

@@ -21,7 +21,7 @@ from tests.dashboard.places import source_at
 
 
 def spec(name: str = "Mean", size: str = "2m", slide: str = "10s") -> QuerySpec:
-    return QuerySpec(name, "mean", "temp", (WindowSpec(size, slide),))
+    return QuerySpec.single(name, "mean", "temp", (WindowSpec(size, slide),))
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_another_source_has_its_own_versions(hot: SavedQuery, sensors: Source) -
 
 def test_a_preview_tells_what_saving_would_do_and_writes_nothing(hot: SavedQuery, sensors: Source) -> None:
     service.replan(sensors, "Ana added “Hot devices”")
-    grouped = QuerySpec("More", "max", "temp", (WindowSpec("2m", "10s"),), group_by=("device",))
+    grouped = QuerySpec.single("More", "max", "temp", (WindowSpec("2m", "10s"),), group_by=("device",))
     preview = service.preview(sensors, grouped)
     assert [part.shares_with for part in preview.joinings] == [2]
     assert preview.load_after > preview.load_before > 0
@@ -102,8 +102,7 @@ def test_a_preview_among_a_hundred_queries_takes_less_than_fifty_milliseconds(se
         SavedQuery(
             source=sensors,
             name=f"{minutes} minutes",
-            aggregate="mean",
-            field="temp",
+            computations=[{"aggregate": "mean", "field": "temp"}],
             windows=[{"range": f"{minutes}m", "slide": "10s"}],
             group_by=group_by,
         )

@@ -77,7 +77,8 @@ def test_choosing_another_source_brings_its_fields(as_ana: Client, sensors: Sour
     page = as_ana.post(
         "/queries/preview/", {**TYPED, "source": "web", "shown_source": "sensors"}
     ).content.decode()
-    assert '<option value="bytes" selected>' in page
+    assert ">bytes</textarea>" in page
+    assert '"bytes": "integer"' in page
 
 
 def test_the_list_shows_what_each_query_computes(as_bo: Client, hot: SavedQuery) -> None:
@@ -100,8 +101,60 @@ def test_changing_a_query_keeps_its_key_and_makes_the_next_plan(as_ana: Client, 
     assert "1m, 5m every 10s" in as_ana.get(f"/queries/{hot.key}/edit/").content.decode()
     as_ana.post(f"/queries/{hot.key}/edit/", {**TYPED, "name": "Hotter", "aggregate": "min"})
     changed = SavedQuery.objects.get()
-    assert (changed.key, changed.name, changed.aggregate) == (hot.key, "Hotter", "min")
+    assert (changed.key, changed.name, changed.computes) == (hot.key, "Hotter", "min of temp")
     assert PlanVersion.objects.get().cause == "Ana changed “Hotter”"
+
+
+def test_several_computations_make_a_family(as_ana: Client, sensors: Source) -> None:
+    typed = {**TYPED, "aggregate": ["mean", "p95", "count"], "field": ["temp", "temp * 2", ""]}
+    page = as_ana.post("/queries/new/", typed, follow=True).content.decode()
+    query = SavedQuery.objects.get()
+    assert query.computes == "mean of temp, p95 of temp * 2, count"
+    assert "mean of temp, p95 of temp * 2, count" in page
+    ids = [one.id.partition("@")[2] for one in query.queries()]
+    assert ids[:4] == ["1m/10s", "5m/10s", "15m/10s", "1m/10s p95(temp * 2)"]
+    assert {one.id for one in PlanVersion.objects.get().value().queries} == {
+        one.id for one in query.queries()
+    }
+
+
+def test_another_computation_leaves_the_ids_of_the_first_alone(as_ana: Client, hot: SavedQuery) -> None:
+    before = [one.id for one in hot.queries()]
+    typed = {**TYPED, "windows": "1m, 5m every 10s", "aggregate": ["max", "p95"], "field": ["temp", "temp"]}
+    as_ana.post(f"/queries/{hot.key}/edit/", typed)
+    assert [one.id for one in SavedQuery.objects.get().queries()][:2] == before
+
+
+def test_a_query_can_be_saved_as_sql_and_shown_as_json(as_ana: Client, sensors: Source) -> None:
+    what = "SELECT avg(temp), count(*) FROM sensors WHERE ok GROUP BY device"
+    sql = f"{what} WINDOW HOPPING (5m, 10s), SESSION (30s)"
+    shown = as_ana.post(
+        "/queries/view/", {"view": "sql", "sql": sql, "name": "S", "to": "json"}
+    ).content.decode()
+    assert "&quot;gap&quot;: &quot;30s&quot;" in shown
+    assert "&quot;name&quot;: &quot;S&quot;" in shown
+    as_ana.post("/queries/new/", {"view": "sql", "sql": sql, "name": "S"})
+    query = SavedQuery.objects.get()
+    assert (query.source, query.computes, query.where) == (sensors, "mean of temp, count", "ok")
+    assert query.windows == [{"range": "5m", "slide": "10s"}, {"gap": "30s"}]
+
+
+def test_a_form_with_a_slip_stays_until_it_is_mended(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.post("/queries/view/", {**TYPED, "where": "tmep > 1", "to": "sql"}).content.decode()
+    assert 'name="where"' in page
+    assert "No field “tmep” in sensors (character 1)." in page
+
+
+def test_sql_cannot_move_a_saved_query_to_another_source(as_ana: Client, hot: SavedQuery) -> None:
+    Source.objects.create(
+        key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]]
+    )
+    typed = {"view": "sql", "sql": "SELECT max(bytes) FROM web WINDOW TUMBLING (1m)", "name": "Hot"}
+    response = as_ana.post(f"/queries/{hot.key}/edit/", typed)
+    assert response.status_code == 422
+    assert (
+        "A query stays with its source: write FROM sensors, or make a new query." in response.content.decode()
+    )
 
 
 def test_undo_brings_a_deleted_query_and_its_panels_back(as_ana: Client, hot: SavedQuery, ana) -> None:

@@ -52,7 +52,8 @@ def test_a_slip_is_refused_in_a_sentence(text: str, sentence: str) -> None:
 def window_specs(draw: st.DrawFn) -> WindowSpec:
     size = draw(st.integers(1, 10_000)) * 500
     slide = draw(st.integers(1, size // 500)) * 500
-    return WindowSpec(format_duration(size), format_duration(slide))
+    offset = draw(st.sampled_from(["", "1s", "15m"]))
+    return WindowSpec(format_duration(size), format_duration(slide), offset)
 
 
 @given(st.lists(window_specs(), max_size=6))
@@ -69,6 +70,37 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
         assert refusal.sentence.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("text", "offsets"),
+    [
+        ("1h every 1h offset 15m", ["15m"]),
+        ("1h offset 15m", ["15m"]),
+        ("1h, 2h every 30m offset 10m", ["10m", "10m"]),
+        ("1h offset 5m, 2h every 30m offset 10m", ["5m", "10m"]),
+        ("1h, 2h offset 15m", ["", "15m"]),
+    ],
+)
+def test_an_offset_goes_with_the_slide_or_with_one_size(text: str, offsets: list[str]) -> None:
+    assert [window.offset for window in parse_windows(text)] == offsets
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("1h offset", "Say how far after “1h offset”, such as offset 15m."),
+        (
+            "1h offset 5m every 10m",
+            "“1h offset 5m every 10m”: the offset comes last, as in 1h every 30m offset 15m.",
+        ),
+    ],
+)
+def test_a_slip_in_an_offset_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidQuery) as refusal:
+        parse_windows(text)
+    assert refusal.value.sentence == sentence
+
+
 def test_windows_are_spoken_with_spaces() -> None:
     assert spoken(WindowSpec("90s", "10s")) == "1 m 30 s every 10 s"
     assert spoken(WindowSpec("60s", "1m")) == "1 m tumbling"
+    assert spoken(WindowSpec("1h", "1h", "15m")) == "1 h tumbling offset 15 m"

@@ -1,0 +1,136 @@
+"""The three ways in which the builder shows a query: as a form, as SQL and as the JSON of `replay`."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import QueryDict
+
+from dashboard.queries.drafts import Checked, Draft, Problem, TypedComputation, check_draft
+from dashboard.queries.sql_text import ReadSql, read_sql, write_sql
+from dashboard.sources.models import Source
+from optimizer.durations import format_duration
+from optimizer.queries import InvalidQuery, QuerySpec
+
+FORM, SQL, JSON = "form", "sql", "json"
+VIEWS = (FORM, SQL, JSON)
+NAMELESS = "draft"
+_CHARACTER = re.compile(r"(?<=character )\d+")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was typed in one of the views. Of a text that cannot be read the problem is all there is."""
+
+    view: str
+    text: str  # of SQL and JSON
+    checked: Checked
+
+    @property
+    def draft(self) -> Draft:
+        return self.checked.draft
+
+
+def read_written(data: QueryDict, source: Source | None) -> Written:
+    """What a form was sent with; `source` is the one chosen there."""
+    view = data.get("view", FORM)
+    if view == SQL:
+        return _read_sql(data.get("sql", ""), data.get("name", "").strip(), source)
+    if view == JSON:
+        return _read_json(data.get("json", ""), source)
+    return Written(FORM, "", check_draft(Draft.typed(data, source)))
+
+
+def shown_text(view: str, draft: Draft) -> str:
+    """The draft as a text of this view; raises InvalidQuery for a draft that cannot be written."""
+    if view == FORM or draft.source is None:
+        return ""
+    spec = draft.spec() if draft.name else replace(draft, name=NAMELESS).spec()
+    if view == SQL:
+        return write_sql(spec, draft.source.name)
+    value = {"source": source_settings(draft.source), "queries": [{**spec.to_json(), "name": draft.name}]}
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def source_settings(source: Source) -> dict[str, Any]:
+    """How `replay` is to read the events, as in a file for it."""
+    return {
+        "format": source.format,
+        "event_time": source.event_time or None,
+        "time_unit": source.time_unit,
+        "allowed_lateness": format_duration(source.allowed_lateness) if source.allowed_lateness else "0s",
+    }
+
+
+def _read_sql(text: str, name: str, source: Source | None) -> Written:
+    try:
+        read = read_sql(text)
+    except InvalidQuery as error:
+        return _unreadable(SQL, text, Draft(source, name=name), error)
+    found = _source_named(read.source)
+    draft = Draft(
+        source=found,
+        name=name,
+        computations=tuple(TypedComputation(*one) for one in read.computations),
+        windows_text=read.windows_text,
+        group_by=read.group_by,
+        where=read.where,
+    )
+    checked = check_draft(draft)
+    problems = {key: _placed(problem, key, read) for key, problem in checked.problems.items()}
+    if found is None:
+        problems["source"] = Problem(f"No source “{read.source}”.")
+    return Written(SQL, text, replace(checked, problems=problems))
+
+
+def _source_named(name: str) -> Source | None:
+    return Source.objects.filter(name=name).first() or Source.objects.filter(key=name).first()
+
+
+def _placed(problem: Problem, key: str, read: ReadSql) -> Problem:
+    """Characters are counted from the beginning of the whole text."""
+    start = read.places.get(key)
+    if problem.span is None or start is None:
+        return problem
+    sentence = _CHARACTER.sub(lambda found: str(int(found[0]) + start), problem.sentence)
+    return replace(problem, sentence=sentence, span=(problem.span[0] + start, problem.span[1] + start))
+
+
+def _read_json(text: str, source: Source | None) -> Written:
+    try:
+        spec = _spec_of(text, source)
+    except InvalidQuery as error:
+        return _unreadable(JSON, text, Draft(source), error)
+    checked = check_draft(Draft.of(spec, source))
+    if spec.name == NAMELESS:
+        problems = {"name": Problem("Give the query a name."), **checked.problems}
+        return Written(JSON, text, replace(checked, draft=replace(checked.draft, name=""), problems=problems))
+    return Written(JSON, text, checked)
+
+
+def _spec_of(text: str, source: Source | None) -> QuerySpec:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidQuery(
+            JSON,
+            f"This is not JSON: {error.msg.lower()} (character {error.pos + 1}).",
+            span=(error.pos, error.pos + 1),
+        ) from error
+    if not isinstance(value, dict):
+        raise InvalidQuery(JSON, "Write an object with one query in “queries”.")
+    if "queries" in value:
+        if source is not None and value.get("source", source_settings(source)) != source_settings(source):
+            raise InvalidQuery(JSON, "The source is changed on its own page: leave “source” as it is.")
+        queries = value["queries"]
+        if not isinstance(queries, list) or len(queries) != 1:
+            raise InvalidQuery(JSON, "Write one query in “queries”: others are saved by themselves.")
+        value = queries[0]
+    if isinstance(value, dict) and not value.get("name"):
+        value = {**value, "name": NAMELESS}
+    return QuerySpec.from_json(value)
+
+
+def _unreadable(view: str, text: str, draft: Draft, error: InvalidQuery) -> Written:
+    return Written(view, text, Checked(draft, {view: Problem.of(error)}, (), None))

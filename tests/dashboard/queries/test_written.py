@@ -1,0 +1,202 @@
+"""A query as form, SQL and JSON: the same query, whichever way it is written."""
+
+from dataclasses import replace
+
+import pytest
+from django.http import QueryDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.models import Source
+from dashboard.queries.drafts import Draft
+from dashboard.queries.sql_text import read_sql, write_sql
+from dashboard.queries.windows_text import parse_windows
+from dashboard.queries.written import JSON, SQL, read_written, shown_text
+from optimizer.durations import format_duration
+from optimizer.queries import Computation, CountSpec, InvalidQuery, QuerySpec, SessionSpec, WindowSpec
+
+LONG = (
+    "SELECT max(temp), p95(temp * 2), count(*) FROM sensors WHERE ok AND device <> 'x' GROUP BY device "
+    "WINDOW HOPPING (5m, 10s), TUMBLING (1h, OFFSET 15m), LAST (100, 10), SESSION (30s)"
+)
+
+lengths = st.integers(1, 100_000).map(lambda number: format_duration(number * 500))
+offsets = st.one_of(st.just(""), lengths)
+windows = st.one_of(
+    st.builds(WindowSpec, lengths, lengths, offsets),
+    lengths.flatmap(lambda size: st.builds(WindowSpec, st.just(size), st.just(size), offsets)),
+    st.builds(CountSpec, st.integers(1, 1000), st.integers(1, 1000)),
+    st.builds(SessionSpec, lengths),
+)
+fields = st.sampled_from(
+    [
+        "temp",
+        "temp * 2",
+        "coalesce(temp, 0)",
+        "CASE WHEN ok THEN temp ELSE 0 END",
+        "a.b",
+        "from_",
+        "(temp + 1) / 3",
+    ]
+)
+computations = st.one_of(
+    st.builds(Computation, st.sampled_from(["max", "p95", "mean", "distinct_count"]), fields),
+    st.just(Computation("count")),
+)
+filters = st.sampled_from(
+    [
+        None,
+        "ok",
+        "device = 'WINDOW HOPPING (1m)'",
+        "device = 'it''s' AND temp > 1",
+        "window > 3",
+        "device IN ('a, b', 'FROM x')",
+        "temp BETWEEN 1 AND 2\n  OR ok",
+        "\"WHERE\" = 'GROUP BY'",
+    ]
+)
+specs = st.builds(
+    QuerySpec,
+    name=st.just("q"),
+    computations=st.lists(computations, min_size=1, max_size=4, unique=True).map(tuple),
+    windows=st.lists(windows, min_size=1, max_size=4, unique_by=lambda one: one.window()).map(tuple),
+    group_by=st.lists(
+        st.sampled_from(["device", "site", "web request", 'a"b', "group"]), max_size=3, unique=True
+    ).map(tuple),
+    where=filters,
+)
+
+
+@given(specs, st.sampled_from(["sensors", "web.requests", "my source", 'a "b"']))
+def test_form_to_sql_to_form_is_the_identity(spec: QuerySpec, source: str) -> None:
+    read = read_sql(write_sql(spec, source))
+    assert read.source == source
+    again = QuerySpec(
+        "q",
+        tuple(Computation(*one) for one in read.computations),
+        parse_windows(read.windows_text),
+        read.group_by,
+        read.where or None,
+    )
+    assert again == spec
+
+
+def sent(**values: str) -> QueryDict:
+    data = QueryDict(mutable=True)
+    data.update(values)
+    return data
+
+
+def test_sql_is_read_as_the_form_would_have_it(sensors: Source) -> None:
+    written = read_written(sent(view=SQL, sql=LONG, name="All"), None)
+    assert written.checked.is_good
+    assert written.draft.source == sensors
+    assert written.draft.spec() == QuerySpec(
+        "All",
+        (Computation("max", "temp"), Computation("p95", "temp * 2"), Computation("count")),
+        (
+            WindowSpec("5m", "10s"),
+            WindowSpec("1h", "1h", "15m"),
+            CountSpec(100, 10),
+            SessionSpec("30s"),
+        ),
+        ("device",),
+        "ok AND device <> 'x'",
+    )
+    again = read_written(sent(view=SQL, sql=shown_text(SQL, written.draft), name="All"), None)
+    assert again.draft == written.draft
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "marked"),
+    [
+        (
+            "SELECT max(tmep) FROM sensors WINDOW TUMBLING (1m)",
+            "No field “tmep” in sensors.",
+            "tmep",
+        ),
+        (
+            "SELECT max(temp) FROM sensors WHERE ok AND tmep > 1 WINDOW TUMBLING (1m)",
+            "No field “tmep” in sensors (character 44).",
+            "tmep",
+        ),
+        (
+            "SELECT temp FROM sensors WINDOW TUMBLING (1m)",
+            "“temp” is not an aggregate of a field, such as max(temp).",
+            "temp",
+        ),
+        (
+            "SELECT max(temp) FROM sensors WINDOW HOPPING (1m)",
+            "HOPPING takes a size and a slide: HOPPING (5m, 10s).",
+            "HOPPING (1m)",
+        ),
+        (
+            "SELECT max(temp) FROM sensors WINDOW TUMBLING (1m) SESSION (1s)",
+            "Put a comma between windows.",
+            "S",
+        ),
+        (
+            "SELECT max(temp) FROM sensors GROUP BY device WHERE ok WINDOW TUMBLING (1m)",
+            "“WHERE” is not expected here: write SELECT count(*) FROM source WHERE condition GROUP BY field "
+            "WINDOW HOPPING (5m, 10s).",
+            "WHERE",
+        ),
+        ("SELECT max(temp) FROM nowhere WINDOW TUMBLING (1m)", "No source “nowhere”.", None),
+        (
+            "SELECT max(temp) FROM sensors",
+            "Say the windows at the end, such as WINDOW HOPPING (5m, 10s), TUMBLING (1h).",
+            None,
+        ),
+        (
+            "SELECT max(temp) FROM sensors WHERE device = 'x WINDOW TUMBLING (1m)",
+            "A quote is not closed.",
+            None,
+        ),
+    ],
+)
+def test_a_slip_in_sql_is_told_with_its_place(
+    sensors: Source, text: str, sentence: str, marked: str | None
+) -> None:
+    [problem] = read_written(sent(view=SQL, sql=text, name="q"), sensors).checked.problems.values()
+    assert problem.sentence == sentence
+    assert (text[slice(*problem.span)] if problem.span else None) == marked
+
+
+def test_json_is_what_replay_reads_and_comes_back_the_same(sensors: Source) -> None:
+    from streaming.spec import Spec
+
+    draft = read_written(sent(view=SQL, sql=LONG, name="All"), None).draft
+    text = shown_text(JSON, draft)
+    assert Spec.read(text.encode()).queries == (draft.spec(),)
+    assert read_written(sent(view=JSON, json=text), sensors).draft == draft
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "This is not JSON: expecting property name enclosed in double quotes (character 2)."),
+        ("[]", "Write an object with one query in “queries”."),
+        ('{"queries": []}', "Write one query in “queries”: others are saved by themselves."),
+        (
+            '{"source": {"format": "csv"}, "queries": [{}]}',
+            "The source is changed on its own page: leave “source” as it is.",
+        ),
+        ('{"name": "a", "aggregate": "max", "windows": []}', "Choose the field to compute the max of."),
+    ],
+)
+def test_a_slip_in_json_is_told_in_a_sentence(sensors: Source, text: str, sentence: str) -> None:
+    written = read_written(sent(view=JSON, json=text), sensors)
+    assert [problem.sentence for problem in written.checked.problems.values()] == [sentence]
+
+
+def test_a_draft_with_a_slip_cannot_be_shown_as_text(sensors: Source) -> None:
+    with pytest.raises(InvalidQuery):
+        shown_text(SQL, replace(Draft.first(sensors), windows_text="soon"))
+
+
+@given(st.text(alphabet="SELECTFROMWHERE ()'\",*10smWINDOWTUMBLING", max_size=60))
+def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
+    try:
+        read_sql(text)
+    except InvalidQuery as refusal:
+        assert refusal.sentence.endswith(".")
