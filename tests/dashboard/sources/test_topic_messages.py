@@ -13,6 +13,7 @@ from dashboard.sources import topic_pages, topic_walk
 from dashboard.sources.kafka import consumer_of
 from dashboard.sources.topic_pages import Asked, message_page
 from dashboard.sources.topic_walk import Walk, extent
+from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
 MEGABYTES = 5 << 20
@@ -23,7 +24,7 @@ def readings_of(sensors: Source, broker: str, fill_topic):
     """The source `sensors` on a real topic with these values."""
 
     def fill(values: list, partitions: int = 3, **how: int) -> Source:
-        sensors.bootstrap_servers, sensors.topic = broker, fill_topic(values, partitions, **how)
+        sensors.connection, sensors.topic = connection_to(broker), fill_topic(values, partitions, **how)
         sensors.save()
         return sensors
 
@@ -134,7 +135,7 @@ def test_a_message_of_five_megabytes_opens_bounded_and_can_be_saved_whole(as_bo:
 def test_the_inspector_shows_value_headers_bytes_and_the_reading(
     as_bo: Client, sensors: Source, hot: SavedQuery, broker: str, fill_topic
 ) -> None:
-    sensors.bootstrap_servers, sensors.topic = broker, fill_topic([], partitions=1)
+    sensors.connection, sensors.topic = connection_to(broker), fill_topic([], partitions=1)
     sensors.save()
     SavedQuery.objects.create(
         source=sensors,
@@ -212,7 +213,7 @@ def test_large_messages_are_read_a_few_at_a_time(readings_of, monkeypatch: pytes
 
 def test_compacted_topics_have_holes(as_bo: Client, sensors: Source, broker: str) -> None:
     admin = KafkaAdminClient(bootstrap_servers=broker)
-    sensors.bootstrap_servers, sensors.topic = broker, f"test.holes.{NOW}"
+    sensors.connection, sensors.topic = connection_to(broker), f"test.holes.{NOW}"
     sensors.save()
     admin.create_topics([NewTopic(sensors.topic, 1, 1)])
     producer = KafkaProducer(bootstrap_servers=broker, transactional_id=f"holes-{NOW}")

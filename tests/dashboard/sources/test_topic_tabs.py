@@ -27,6 +27,7 @@ from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.topics import Topics, create_topics
+from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
 ADDRESSES = (
@@ -46,7 +47,7 @@ ADDRESSES = (
 def filled(sensors: Source, broker: str, fill_topic) -> Source:
     """Nine readings of this minute on three partitions."""
     events = [{"ts": NOW + n, "device": f"d{n}", "temp": n / 2, "ok": True} for n in range(9)]
-    sensors.bootstrap_servers = broker
+    sensors.connection = connection_to(broker)
     sensors.topic = fill_topic(events, first_timestamp=int(time.time() * 1000))
     sensors.save()
     return sensors
@@ -90,7 +91,7 @@ def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
     as_bo: Client, sensors: Source, broker: str, fill_topic
 ) -> None:
     values = [{"ts": NOW, "device": "a", "temp": "21.5", "fan": 3} for _ in range(4)]
-    sensors.bootstrap_servers, sensors.topic = broker, fill_topic([*values, b"{broken"])
+    sensors.connection, sensors.topic = connection_to(broker), fill_topic([*values, b"{broken"])
     sensors.save()
     drift = overview(sensors).drift
     assert [(name, kind) for name, kind, _ in drift.new] == [("fan", "integer")]
@@ -105,7 +106,7 @@ def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
 def test_an_empty_topic_has_nothing_to_compare(
     as_bo: Client, sensors: Source, broker: str, fill_topic
 ) -> None:
-    sensors.bootstrap_servers, sensors.topic = broker, fill_topic([])
+    sensors.connection, sensors.topic = connection_to(broker), fill_topic([])
     sensors.save()
     assert "there is nothing to compare" in get(as_bo, "overview")
     assert "is empty." in get(as_bo, "messages")
@@ -174,7 +175,7 @@ def rule(kind: ResourceType, name: str, operation: ACLOperation, permission: ACL
 def test_what_the_cluster_refuses_to_tell_is_said_in_words(
     as_bo: Client, sensors: Source, guarded: str
 ) -> None:
-    sensors.bootstrap_servers, sensors.topic = guarded, "secrets"
+    sensors.connection, sensors.topic = connection_to(guarded), "secrets"
     sensors.save()
     admin = KafkaAdminClient(bootstrap_servers=guarded)
     admin.create_topics([NewTopic("secrets", 1, 1)])
@@ -244,7 +245,7 @@ def test_letters_are_tried_again_with_the_fields_as_they_are_now(
     as_bo: Client, sensors: Source, broker: str, fill_topic, settings: LazySettings
 ) -> None:
     values = [{"ts": NOW, "temp": "hot"}, b"{broken", {"ts": NOW, "temp": 3}]
-    sensors.bootstrap_servers = broker
+    sensors.connection = connection_to(broker)
     sensors.topic = fill_topic(values, partitions=1, first_timestamp=NOW)
     sensors.save()
     reasons = [(0, n, "malformed", "It was refused.", b"?") for n in (0, 1)]

@@ -15,14 +15,15 @@ from dashboard.live.routing import websocket_urlpatterns
 from dashboard.models import Source
 from dashboard.sources.topic_pages import Asked, message_page
 from dashboard.sources.topic_tail import SHOWN, Tail
+from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
 
 
 @pytest.fixture
 def followed(sensors: Source, broker: str, fill_topic) -> Source:
-    sensors.bootstrap_servers, sensors.topic = (
-        broker,
+    sensors.connection, sensors.topic = (
+        connection_to(broker),
         fill_topic([{"ts": NOW, "device": "old"}], partitions=2),
     )
     sensors.save()

@@ -25,7 +25,7 @@ def keep_the_first(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> 
 class Migration(migrations.Migration):
     dependencies = [
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
-        ("dashboard", "0001_initial"),
+        ("dashboard", "0003_connections_only"),
     ]
 
     operations = [
