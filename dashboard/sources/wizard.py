@@ -124,6 +124,8 @@ def _with_defaults(typed: QueryDict, topic: str, found: Found, fields: list[Show
             data[name] = value
     if "future_bound" not in data:
         data["future_bound"] = "5m"
+    data.setlist("field", [field.name for field in fields])
+    data.setlist("kind", [field.kind for field in fields])
     return data
 
 

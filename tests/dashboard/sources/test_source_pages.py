@@ -50,6 +50,7 @@ def test_the_test_shows_messages_fields_and_the_suggested_event_time(
         '<option value="ts" data-example="1794838349385" data-unit="ms" data-type="integer" selected>' in page
     )
     assert "Save source" in page
+    assert 'class="problem"' not in page
 
 
 def test_without_a_topic_the_topics_are_listed(as_ana: Client, broker: str, fill_topic) -> None:
