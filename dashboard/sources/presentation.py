@@ -73,17 +73,19 @@ class Line:
     kind: str
 
 
-def line_of(message: Message, reading: Reading) -> Line:
+def line_of(message: Message, reading: Reading, event_time: str | None) -> Line:
+    """The event time has a column of its own and is none of the pairs."""
     small = message.value is not None and len(message.value) <= PARSED_BYTES
     value = _decoded(message.value) if small else None
     items = value if isinstance(value, dict) and value else _known(reading)
+    shown = {name: item for name, item in items.items() if name != event_time or reading.time is None}
     return Line(
         partition=message.partition,
         offset=message.offset,
         time=instant(message.timestamp if reading.time is None else reading.time),
         is_event_time=reading.time is not None,
         key=None if message.key is None else cut(readable(message.key), KEY_LENGTH),
-        pairs=[_pair(name, item) for name, item in list(items.items())[:PAIRS_SHOWN]],
+        pairs=[_pair(name, item) for name, item in list(shown.items())[:PAIRS_SHOWN]],
         text="" if items else _text(message.value),
         chip=cut(reading.chip, VALUE_LENGTH),
         reason=reading.reason,

@@ -172,7 +172,8 @@ def message_page(source: Source, asked: Asked) -> MessagePage:
         inside = _of_partition(known, asked.partition)
         found = _find(consumer, source, inside, asked, search, PAGE)
     ordered = found.messages if asked.backwards == asked.newest_first else found.messages[::-1]
-    lines = [line_of(*pair) for pair in zip(ordered, readings(source, ordered), strict=True)]
+    read = zip(ordered, readings(source, ordered), strict=True)
+    lines = [line_of(*pair, source.event_time) for pair in read]
     return MessagePage(
         lines=lines,
         partitions=sorted(known.end),

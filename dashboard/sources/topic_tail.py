@@ -82,8 +82,9 @@ class Tail:
             messages = self._search.matching(self._source, messages)
         shown = messages[-SHOWN:][::-1]
         since, self._looked, self._at = self._looked, time.monotonic(), ends
+        read = zip(shown, readings(self._source, shown), strict=True)
         return Glimpse(
-            lines=[line_of(*pair) for pair in zip(shown, readings(self._source, shown), strict=True)],
+            lines=[line_of(*pair, self._source.event_time) for pair in read],
             arrived=sum(map(len, news.values())),
             looked_at=looked_at,
             seconds=self._looked - since,

@@ -18,7 +18,7 @@ test("a source that runs is told in six figures with one line each", () => {
   const [rate, lag, watermark, late, malformed, idle] = cells();
   assert.match(rate.join("|"), /^24,118\|\|peak 31,400 since /);
   assert.deepEqual(lag, ["1,204", "", "0.0 s of reading"]);
-  assert.deepEqual(watermark, ["1", "min behind", "1 min of it lateness"]);
+  assert.deepEqual(watermark, ["61", "s behind", "60 s of it lateness"]);
   assert.deepEqual(late, ["12", "in 15 min", "kept in dead letters"]);
   assert.deepEqual(malformed, ["0", "in 15 min", "all could be read"]);
   assert.deepEqual(idle, ["1", "of 12", "partition 4, not waited for"]);
@@ -27,7 +27,7 @@ test("a source that runs is told in six figures with one line each", () => {
 test("a stopped job has no rate, lag or idle partitions of now, and it says why", () => {
   const [rate, lag, watermark, , , idle] = cells({}, stopped);
   for (const cell of [rate, lag, idle]) assert.deepEqual(cell, ["–", "", "job stopped"]);
-  assert.equal(watermark[0], "1"); // what was final stays so, and its age is known
+  assert.equal(watermark[0], "61"); // what was final stays so, and its age is known
 });
 
 test("before anything was measured, nothing is made up", () => {

@@ -37,12 +37,15 @@ function lag(facts) {
   return { ...cell, value: whole(health.lag), line: reading };
 }
 
+/** In seconds up to two minutes: that is where watermarks mostly are. */
+const age = (milliseconds) => (milliseconds < 120_000 ? `${Math.floor(milliseconds / 1000)}\u202fs` : duration(milliseconds));
+
 function watermark({ health, now, lateness }) {
   if (!health.watermark) return { name: "Watermark", value: "–", line: "no event yet" };
   const behind = now - health.watermark;
-  const [value, unit] = duration(behind, { tenths: behind < 10_000 }).split("\u202f");
+  const [value, unit] = age(behind).split("\u202f");
   const final = `final up to ${clock(health.watermark, { seconds: true })}`;
-  const line = lateness && lateness <= behind ? `${duration(lateness, { tenths: false })} of it lateness` : final;
+  const line = lateness && lateness <= behind ? `${age(lateness)} of it lateness` : final;
   return { name: "Watermark", value, unit: `${unit} behind`, line, title: `Results are ${final}.` };
 }
 
