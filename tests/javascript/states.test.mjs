@@ -82,7 +82,7 @@ test("a job that has only just come back is not asked for the cause of its silen
 
 test("a paused query says who paused it and when, whatever the job does", () => {
   const paused = query({ windows: [{ range: MINUTE, slide: MINUTE }] });
-  paused.paused = { by: "Ana", at: NOW, address: "/queries/hot/" };
+  paused.paused = { by: "Ana", at: Date.now(), address: "/queries/hot/" };
   const state = panelState({ query: paused, connected: true, state: { ...RUNNING, job: { state: "stopped", since: 0 } }, source: SOURCE, now: NOW, delay: 0 });
   assert.match(state.bold, /^Paused by Ana at \d\d:\d\d\.$/);
   assert.equal(state.rest, "Results up to then are kept.");
