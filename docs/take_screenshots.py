@@ -59,7 +59,7 @@ def query_typed(page: Page) -> None:
     page.get_by_label("Aggregate").select_option("max")
     page.get_by_role("textbox", name="Windows").fill("1m, 2m, 5m every 30s")
     page.locator(".choice", has_text="site").click()
-    page.get_by_role("textbox", name="Filter").fill("status <> 'fault'")
+    page.get_by_role("combobox", name="Filter").fill("status <> 'fault'")
     page.get_by_text("5 m every 30 s", exact=True).wait_for()
     page.wait_for_timeout(500)
 

@@ -101,6 +101,6 @@ def _texts(value: Any) -> list[str]:
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
 def _look_up(keys: list[str], source_keys: list[str]) -> tuple[dict[str, WatchedQuery], list[str]]:
-    saved = SavedQuery.objects.select_related("source").filter(key__in=keys)
+    saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
     sources = Source.objects.filter(key__in=source_keys).values_list("key", flat=True)
     return {query.key: WatchedQuery.of(query, wall_clock()) for query in saved}, list(sources)

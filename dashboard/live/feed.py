@@ -7,6 +7,7 @@ since, however long that was. A slow viewer gets fewer and larger messages, and 
 from dataclasses import dataclass
 from typing import Any
 
+from dashboard.accounts.people import first_name
 from dashboard.live import spans
 from dashboard.live.batches import Batch
 from dashboard.live.history import Point, WindowHistory
@@ -46,6 +47,7 @@ class WatchedQuery:
     lateness: int
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
+    paused: Message | None = None  # by whom and when (ms)
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
@@ -66,7 +68,16 @@ class WatchedQuery:
             lateness=saved.source.allowed_lateness,
             group_by=tuple(saved.group_by),
             windows=windows,
+            paused=_paused(saved),
         )
+
+
+def _paused(saved: SavedQuery) -> Message | None:
+    if saved.paused_at is None:
+        return None
+    address = saved.get_absolute_url()
+    at = int(saved.paused_at.timestamp() * 1000)
+    return {"by": first_name(saved.paused_by), "at": at, "address": address}
 
 
 def _measures(query: AnyQuery) -> tuple[int, int]:
@@ -115,6 +126,7 @@ class QueryFeed:
             "source_address": self._query.source_address,
             "group_by": list(self._query.group_by),
             "lateness": self._query.lateness,
+            "paused": self._query.paused,
             "windows": [
                 {"range": w.range, "slide": w.slide, "joined": w.joined} for w in self._query.windows
             ],

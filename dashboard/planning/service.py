@@ -127,7 +127,7 @@ def _running(source: Source, version: PlanVersion | None) -> Plan:
 
 
 def _all_queries(source: Source) -> list[AnyQuery]:
-    saved = SavedQuery.objects.filter(source=source).order_by("pk")
+    saved = SavedQuery.objects.filter(source=source, paused_at__isnull=True).order_by("pk")
     return [query for row in saved for query in row.queries()]
 
 

@@ -1,5 +1,6 @@
 """What people do to queries; each change makes a new plan of the source, in one transaction with it."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -32,17 +33,55 @@ def change_query(query: SavedQuery, spec: QuerySpec, person: User) -> PlanVersio
 
 
 @transaction.atomic
-def delete_query(query: SavedQuery, person: User) -> PlanVersion:
-    """Take a query out of the plan; its row is kept for Undo and goes for good a day later."""
+def delete_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    """Take queries out of the plan; their rows are kept for Undo and go for good a day later."""
     now = timezone.now()
     SavedQuery.with_deleted.filter(deleted_at__lt=now - UNDO_KEPT).delete()
-    query.deleted_at = now
-    query.save(update_fields=["deleted_at"])
-    return replan(query.source, f"{first_name(person)} deleted “{query.name}”")
+    for query in queries:
+        query.deleted_at = now
+        query.save(update_fields=["deleted_at"])
+    return _replanned(queries, person, "deleted")
 
 
 @transaction.atomic
-def restore_query(query: SavedQuery, person: User) -> PlanVersion:
-    query.deleted_at = None
-    query.save(update_fields=["deleted_at"])
-    return replan(query.source, f"{first_name(person)} brought back “{query.name}”")
+def restore_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    for query in queries:
+        query.deleted_at = None
+        query.save(update_fields=["deleted_at"])
+    return _replanned(queries, person, "brought back")
+
+
+@transaction.atomic
+def pause_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    """Take queries out of the plan until somebody resumes them; results so far are kept."""
+    now = timezone.now()
+    running = [query for query in queries if query.paused_at is None]
+    for query in running:
+        query.paused_at, query.paused_by = now, person
+        query.save(update_fields=["paused_at", "paused_by"])
+    return _replanned(running, person, "paused")
+
+
+@transaction.atomic
+def resume_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    paused = [query for query in queries if query.paused_at is not None]
+    for query in paused:
+        query.paused_at = query.paused_by = None
+        query.save(update_fields=["paused_at", "paused_by"])
+    return _replanned(paused, person, "resumed")
+
+
+def _replanned(queries: Sequence[SavedQuery], person: User, done: str) -> list[PlanVersion]:
+    """One plan for each source, whatever the number of queries."""
+    by_source: dict[Source, list[SavedQuery]] = {}
+    for query in queries:
+        by_source.setdefault(query.source, []).append(query)
+    return [
+        replan(source, f"{first_name(person)} {done} {named(changed)}")
+        for source, changed in by_source.items()
+    ]
+
+
+def named(queries: Sequence[SavedQuery]) -> str:
+    """One query by its name, several by their number."""
+    return f"“{queries[0].name}”" if len(queries) == 1 else f"{len(queries)} queries"

@@ -3,10 +3,11 @@
 import json
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -18,14 +19,17 @@ from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
-from dashboard.queries.drafts import Checked, Draft, Problem, check_draft
+from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, Problem, check_draft
 from dashboard.queries.models import SavedQuery
+from dashboard.queries.states import state_of
+from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.queries.written import FORM, VIEWS, Written, read_written, shown_text
 from dashboard.sources.models import Source
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
 
+TAG_LENGTH = 40
 LABELS = {"form": "Form", "sql": "SQL", "json": "JSON"}
 WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what else people want often
     "time": ("1m every 10s", "5m every 30s", "1m, 5m, 15m, 1h every 10s", "1h", "1d every 1h"),
@@ -36,19 +40,73 @@ WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what el
 
 @require_GET
 def query_list(request: HttpRequest) -> HttpResponse:
-    queries = list(SavedQuery.objects.select_related("source", "owner"))
+    queries = list(SavedQuery.objects.select_related("source", "owner", "paused_by"))
+    words = request.GET.get("q", "").lower().split()
     trees = _trees({query.source for query in queries})
     rows = [
         {
             "query": query,
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
+            "state": state_of(query),
             "may_change": may_change(signed_in(request), query.owner),
         }
         for query in queries
+        if all(word in _searched(query) for word in words)
     ]
-    context = {"rows": rows, "has_sources": Source.objects.exists(), "first_source": Source.objects.first()}
+    context = {
+        "rows": rows,
+        "asked": request.GET.get("q", ""),
+        "any": bool(queries),
+        "first_source": Source.objects.first(),
+    }
     return render(request, "queries/list.html", context)
+
+
+def _searched(query: SavedQuery) -> str:
+    """All that a search looks into."""
+    parts = [query.name, query.source.name, query.computes, first_name(query.owner), *query.tags]
+    return " ".join([*parts, *query.group_by, query.where or ""]).lower()
+
+
+BULK = {
+    # what is asked for: how it is done, what is said, and what undoes it
+    "pause": (actions.pause_queries, "Paused {}.", "resume"),
+    "resume": (actions.resume_queries, "Resumed {}.", "pause"),
+    "delete": (actions.delete_queries, "Deleted {}.", "restore"),
+    "restore": (actions.restore_queries, "Brought back {}.", ""),
+}
+
+
+@require_POST
+def query_bulk(request: HttpRequest) -> HttpResponse:
+    """Do the same to several queries; all of them, or none where one is not this person's to change."""
+    asked = request.GET.get("do") or request.POST.get("do", "")
+    if asked not in BULK:
+        return HttpResponseBadRequest("Say what to do: pause, resume, delete or restore.")
+    keys = request.GET.getlist("key") or request.POST.getlist("key")
+    queries = [_own_query(request, key, deleted=asked == "restore") for key in dict.fromkeys(keys)]
+    if not queries:
+        messages.info(request, "Nothing chosen: tick the queries first.")
+        return redirect("queries")
+    act, said, undone_by = BULK[asked]
+    plans = act(queries, signed_in(request))
+    back = urlencode([("do", undone_by), *(("key", query.key) for query in queries)])
+    undo = f"{reverse('query-bulk')}?{back}" if undone_by else ""
+    messages.info(request, said.format(actions.named(queries)), extra_tags=undo)
+    for plan in plans[:1]:
+        warn_if_unheard(request, plan)
+    return redirect("queries")
+
+
+@require_POST
+def query_tags(request: HttpRequest, key: str) -> HttpResponse:
+    query = _own_query(request, key)
+    typed = (tag.strip()[:TAG_LENGTH] for tag in request.POST.get("tags", "").split(","))
+    query.tags = list(dict.fromkeys(tag for tag in typed if tag))
+    query.save(update_fields=["tags"])
+    messages.info(request, f"Saved the tags of “{query.name}”.")
+    return redirect(query)
 
 
 def _trees(sources: set[Source]) -> dict[str, str]:
@@ -66,7 +124,11 @@ def _trees(sources: set[Source]) -> dict[str, str]:
 def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
-        return render(request, "queries/form.html", _form_context(Draft.first(source)))
+        copied = SavedQuery.objects.filter(key=request.GET.get("copy", "")).first()
+        template = from_template(request.GET.get("template", ""), source)
+        draft = _copy_of(copied) if copied else template or Draft.first(source)
+        context = _form_context(draft) | {"begun": copied is not None or template is not None}
+        return render(request, "queries/form.html", context)
     written = read_written(request.POST, source)
     checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
@@ -74,6 +136,10 @@ def query_new(request: HttpRequest) -> HttpResponse:
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
+
+
+def _copy_of(query: SavedQuery) -> Draft:
+    return replace(Draft.saved(query), name=f"{query.name}, copy"[:NAME_LENGTH])
 
 
 def _chosen_source(request: HttpRequest) -> Source | None:
@@ -182,6 +248,7 @@ def _form_context(
             if one.aggregate in EXPLAINED
         },
         "presets": WINDOW_PRESETS,
+        "templates": [] if editing else fitting(draft.source),
         "problems": problems,
         "window_chips": [spoken(window) for window in looked_at.windows],
         "filter_left_out": looked_at.filter_left_out,
@@ -203,7 +270,7 @@ def _drawing(windows: list[Window]) -> str:
 
 @require_GET
 def query_page(request: HttpRequest, key: str) -> HttpResponse:
-    query = get_object_or_404(SavedQuery.objects.select_related("source", "owner"), key=key)
+    query = get_object_or_404(SavedQuery.objects.select_related("source", "owner", "paused_by"), key=key)
     trees = _trees({query.source})
     members = query.spec().members(query.key)
     context = {
@@ -217,6 +284,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         ],
         "window_words": summary(query.spec().windows),
         "plan": planning.newest(query.source),
+        "state": state_of(query),
         "may_change": may_change(signed_in(request), query.owner),
     }
     return render(request, "queries/page.html", context)
@@ -225,7 +293,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def query_delete(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
-    plan = actions.delete_query(query, signed_in(request))
+    [plan] = actions.delete_queries([query], signed_in(request))
     _tell(request, plan, f"Deleted “{query.name}”.", undo=reverse("query-restore", args=[query.key]))
     return redirect("queries")
 
@@ -233,7 +301,7 @@ def query_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def query_restore(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key, deleted=True)
-    plan = actions.restore_query(query, signed_in(request))
+    [plan] = actions.restore_queries([query], signed_in(request))
     _tell(request, plan, f"“{query.name}” is back.")
     return redirect(query)
 

@@ -32,7 +32,7 @@ class ExpressionInput extends HTMLElement {
     this.area.addEventListener("input", () => {
       this.#slip = null;
       this.#paint();
-      this.#offer();
+      if (document.activeElement === this.area) this.#offer(); // not for a draft that is put back
     });
     this.area.addEventListener("keydown", (event) => this.#press(event));
     this.area.addEventListener("blur", () => this.#close());

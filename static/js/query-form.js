@@ -79,8 +79,14 @@ function clicked({ target }) {
   }
 }
 
-/** A kept draft may have more lines than the page came with. */
+/** A kept draft may have been written as a text, or have more lines than the page came with. */
 function makeRoom({ detail }) {
+  const kept = Object.fromEntries(detail);
+  if (kept.view && kept.view !== "form") {
+    const values = { ...kept, to: kept.view, csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value };
+    window.htmx.ajax("POST", form.querySelector("[data-view]").getAttribute("hx-post"), { target: "#query-body", values });
+    return;
+  }
   const wanted = detail.filter(([name]) => name === "aggregate").length;
   while (rows().length && rows().length < wanted) addRow();
 }

@@ -79,3 +79,12 @@ test("a job that has only just come back is not asked for the cause of its silen
   assert.match(said(about, late).bold, /^Stale since/);
   assert.equal(said(about, { ...late, source: { ...SOURCE, state: "starting" } }).bold, "The job is taking up this source.");
 });
+
+test("a paused query says who paused it and when, whatever the job does", () => {
+  const paused = query({ windows: [{ range: MINUTE, slide: MINUTE }] });
+  paused.paused = { by: "Ana", at: Date.now(), address: "/queries/hot/" };
+  const state = panelState({ query: paused, connected: true, state: { ...RUNNING, job: { state: "stopped", since: 0 } }, source: SOURCE, now: NOW, delay: 0 });
+  assert.match(state.bold, /^Paused by Ana at \d\d:\d\d\.$/);
+  assert.equal(state.rest, "Results up to then are kept.");
+  assert.deepEqual(state.action, { text: "Resume", address: "/queries/hot/" });
+});

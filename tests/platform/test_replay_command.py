@@ -59,6 +59,28 @@ def test_the_end_is_summed_up(files: dict[str, Any]) -> None:
     ]
 
 
+def test_several_computations_are_told_apart_and_verified(files: dict[str, Any]) -> None:
+    values = [{"aggregate": "sum", "field": "v"}, {"aggregate": "max", "field": "v * 2"}]
+    windows = [{"range": "1m", "slide": "1m"}]
+    family = {"name": "s", "computations": [*values, {"aggregate": "count"}], "windows": windows}
+    files["spec"].write_text(json.dumps({"source": SOURCE, "queries": [family]}))
+    told = run(**files, verify=True)
+    rows = [json.loads(line) for line in files["out"].read_text().splitlines()]
+    assert [(row["computes"], row["value"]) for row in rows] == [
+        ("sum(v)", sum(range(60))),
+        ("sum(v)", sum(range(60, 100))),
+        ("max(v * 2)", 118),
+        ("max(v * 2)", 198),
+        ("count(*)", 60),
+        ("count(*)", 40),
+    ]
+    assert told.splitlines()[-3:] == [
+        "s@1m/1m                2      2          0                   0",
+        "s@1m/1m max(v * 2)     2      2          0                   0",
+        "s@1m/1m count(*)       2      2          0                   0",
+    ]
+
+
 def test_verification_prints_a_table(files: dict[str, Any]) -> None:
     lines = run(**files, verify=True, strategy="best", kernel="flatfit").splitlines()
     assert lines[-2:] == [

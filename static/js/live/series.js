@@ -23,6 +23,7 @@ export class QuerySeries {
         windows: message.windows,
         computations: message.computations,
         lateness: message.lateness,
+        paused: message.paused,
         known: true,
       });
     } else if (message.sequence !== this.#sequence + 1) {

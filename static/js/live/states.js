@@ -25,6 +25,17 @@ function ofConnection({ connected, query, state }) {
   return null;
 }
 
+function ofPause({ query }) {
+  if (!query.paused) return null;
+  const { by, at, address } = query.paused;
+  return {
+    tone: "", badge: "is-off", icon: "player-pause", word: "paused",
+    bold: `Paused by ${by} at ${clock(at)}.`,
+    rest: "Results up to then are kept.",
+    action: { text: "Resume", address },
+  };
+}
+
 /** Whether no job runs; before the past has been read, its signs of life are old and tell nothing. */
 export const jobIsDown = (state) => Boolean(state?.caught_up) && ["stopped", "unknown"].includes(state.job.state);
 
@@ -95,7 +106,7 @@ export const waitingState = (facts) => ofConnection(facts);
 
 /** The panel's state, or null when all is well. */
 export function panelState(facts) {
-  return ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
+  return ofPause(facts) ?? ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
 }
 
 /** No result lies in the visible quarter of an hour, but there are older ones. */

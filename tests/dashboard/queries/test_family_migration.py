@@ -4,8 +4,8 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-FAMILIES = ("dashboard", "0003_query_families")
-BEFORE = ("dashboard", "0001_initial")
+FAMILIES = ("dashboard", "0004_query_families")
+BEFORE = ("dashboard", "0003_connections_only")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -15,7 +15,10 @@ def test_one_computation_becomes_a_family_of_one_and_back() -> None:
     executor.migrate([BEFORE])
     try:
         apps = executor.loader.project_state([BEFORE]).apps
-        source = apps.get_model("dashboard", "Source").objects.create(key="s", name="s", topic="s")
+        reached = apps.get_model("dashboard", "Connection").objects.create(key="c", name="c")
+        source = apps.get_model("dashboard", "Source").objects.create(
+            key="s", name="s", topic="s", connection=reached
+        )
         old = apps.get_model("dashboard", "SavedQuery")
         windows = [{"range": "1m", "slide": "10s"}]
         old.objects.create(key="a", source=source, name="a", aggregate="max", field="temp", windows=windows)

@@ -146,9 +146,7 @@ def test_a_form_with_a_slip_stays_until_it_is_mended(as_ana: Client, sensors: So
 
 
 def test_sql_cannot_move_a_saved_query_to_another_source(as_ana: Client, hot: SavedQuery) -> None:
-    Source.objects.create(
-        key="web", name="web", bootstrap_servers="h:1", topic="w", schema=[["bytes", "integer"]]
-    )
+    source_at(key="web", name="web", topic="w", schema=[["bytes", "integer"]])
     typed = {"view": "sql", "sql": "SELECT max(bytes) FROM web WINDOW TUMBLING (1m)", "name": "Hot"}
     response = as_ana.post(f"/queries/{hot.key}/edit/", typed)
     assert response.status_code == 422
@@ -206,3 +204,62 @@ def test_an_unknown_query_is_answered_with_our_own_page(as_ana: Client) -> None:
     response = as_ana.get("/queries/nosuch/")
     assert response.status_code == 404
     assert "Nothing is at this address" in response.content.decode()
+
+
+def test_pausing_takes_queries_out_of_the_plan_and_undo_brings_them_back(
+    as_ana: Client, hot: SavedQuery, sensors: Source
+) -> None:
+    as_ana.post("/queries/new/", TYPED)
+    cold = SavedQuery.objects.get(name="Mean temp")
+    page = as_ana.post("/queries/bulk/", {"do": "pause", "key": [hot.key]}, follow=True).content.decode()
+    assert "Paused “Hot devices”." in page
+    assert f"/queries/bulk/?do=resume&amp;key={hot.key}" in page
+    plan = PlanVersion.objects.first()
+    assert plan.cause == "Ana paused “Hot devices”"
+    assert {one.id for one in plan.value().queries} == {one.id for one in cold.queries()}
+    assert "by Ana" in as_ana.get("/queries/").content.decode()
+    as_ana.post(f"/queries/bulk/?do=resume&key={hot.key}")
+    assert SavedQuery.objects.get(pk=hot.pk).paused_at is None
+    assert len(PlanVersion.objects.first().value().queries) == 5
+
+
+def test_several_are_deleted_at_once_with_one_plan_and_one_undo(
+    as_ana: Client, hot: SavedQuery, sensors: Source
+) -> None:
+    as_ana.post("/queries/new/", TYPED)
+    keys = list(SavedQuery.objects.values_list("key", flat=True))
+    before = PlanVersion.objects.count()
+    page = as_ana.post("/queries/bulk/", {"do": "delete", "key": keys}, follow=True).content.decode()
+    assert "Deleted 2 queries." in page
+    assert not SavedQuery.objects.exists()
+    assert PlanVersion.objects.count() == before + 1
+    as_ana.post("/queries/bulk/?do=restore&" + "&".join(f"key={key}" for key in keys))
+    assert SavedQuery.objects.count() == 2
+
+
+def test_bulk_changes_nothing_when_one_query_is_another_persons(as_bo: Client, hot: SavedQuery, bo) -> None:
+    own = SavedQuery.objects.create(
+        source=hot.source, owner=bo, name="Own", computations=hot.computations, windows=hot.windows
+    )
+    response = as_bo.post("/queries/bulk/", {"do": "delete", "key": [own.key, hot.key]})
+    assert response.status_code == 403
+    assert SavedQuery.objects.count() == 2
+    assert as_bo.post("/queries/bulk/", {"do": "explode", "key": [own.key]}).status_code == 400
+    page = as_bo.post("/queries/bulk/", {"do": "pause"}, follow=True).content.decode()
+    assert "Nothing chosen: tick the queries first." in page
+
+
+def test_the_list_is_searched_by_words_tags_and_owner(as_ana: Client, hot: SavedQuery) -> None:
+    as_ana.post(f"/queries/{hot.key}/tags/", {"tags": "on-call, checkout,, on-call"})
+    assert SavedQuery.objects.get().tags == ["on-call", "checkout"]
+    for words in ("hot", "on-call", "ana max", "sensors device"):
+        assert "Hot devices" in as_ana.get("/queries/", {"q": words}).content.decode(), words
+    page = as_ana.get("/queries/", {"q": "cold"}).content.decode()
+    assert "No query matches “cold”." in page
+    assert "Hot devices" not in page
+
+
+def test_a_duplicate_begins_as_the_query_it_is_of(as_bo: Client, hot: SavedQuery) -> None:
+    page = as_bo.get("/queries/new/", {"copy": hot.key}).content.decode()
+    assert 'value="Hot devices, copy"' in page
+    assert "1m, 5m every 10s" in page

@@ -140,7 +140,7 @@ def test_the_inspector_shows_value_headers_bytes_and_the_reading(
     SavedQuery.objects.create(
         source=sensors,
         name="Cold",
-        aggregate="count",
+        computations=[{"aggregate": "count", "field": None}],
         windows=[{"range": "1m", "slide": "1m"}],
         where="temp < 0",
     )

@@ -1,0 +1,100 @@
+"""Queries that people need often, filled in from the fields that a source has."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dashboard.queries.drafts import Draft, TypedComputation
+from dashboard.sources.models import Source
+from streaming.spec import NUMERIC
+
+_STATUS = re.compile(r"status|code|level|outcome|result|severity", re.IGNORECASE)
+_LATENCY = re.compile(r"latency|duration|elapsed|took|response|_ms$|_s$", re.IGNORECASE)
+_WHO = re.compile(r"user|client|host|device|route|path|ip|customer|account|id$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Template:
+    key: str
+    label: str
+    note: str
+    fill: Callable[[Source], Draft | None]  # None: the source has no field for it
+
+
+def fitting(source: Source | None) -> list[Template]:
+    """The templates that this source has the fields for."""
+    return [one for one in TEMPLATES if source is not None and one.fill(source) is not None]
+
+
+def from_template(key: str, source: Source | None) -> Draft | None:
+    found = next((one for one in TEMPLATES if one.key == key), None)
+    return found.fill(source) if found is not None and source is not None else None
+
+
+def _rate(source: Source) -> Draft:
+    return Draft(source, "Messages per minute", (TypedComputation("count"),), "1m every 10s")
+
+
+def _error_ratio(source: Source) -> Draft | None:
+    condition = _error_condition(source)
+    if condition is None:
+        return None
+    ratio = TypedComputation("mean", f"CASE WHEN {condition} THEN 1 ELSE 0 END")
+    return Draft(source, "Error ratio", (ratio, TypedComputation("count")), "1m, 5m every 10s")
+
+
+def _error_condition(source: Source) -> str | None:
+    """What makes an event an error, as far as names and types tell."""
+    for name, kind in _usable(source):
+        if kind == "boolean":
+            return f"NOT {_written(name)}"
+        if _STATUS.search(name):
+            return f"{_written(name)} >= 500" if kind in NUMERIC else f"{_written(name)} <> 'ok'"
+    return None
+
+
+def _latency(source: Source) -> Draft | None:
+    numbers = [name for name, kind in _usable(source) if kind in NUMERIC]
+    field = next((name for name in numbers if _LATENCY.search(name)), numbers[0] if numbers else None)
+    if field is None:
+        return None
+    lines = (TypedComputation("p95", field), TypedComputation("p50", field))
+    return Draft(source, f"p95 of {field}", lines, "1m, 5m every 10s")
+
+
+def _top_talkers(source: Source) -> Draft | None:
+    who = _who(source)
+    if who is None:
+        return None
+    return Draft(source, f"Top {who}", (TypedComputation("count"),), "5m every 10s", (who,))
+
+
+def _heartbeat(source: Source) -> Draft | None:
+    """Each result is a group that fell silent: a session ends when none of its events follows."""
+    who = _who(source)
+    if who is None:
+        return None
+    lines = (TypedComputation("count"),)
+    return Draft(source, f"Silent {who}", lines, "gap 1m", (who,))
+
+
+def _who(source: Source) -> str | None:
+    texts = [name for name, kind in _usable(source) if kind == "text"]
+    return next((name for name in texts if _WHO.search(name)), texts[0] if texts else None)
+
+
+def _usable(source: Source) -> list[tuple[str, str]]:
+    return [(name, kind) for name, kind in source.schema if name != source.event_time]
+
+
+def _written(field: str) -> str:
+    return field if field.isidentifier() else '"' + field.replace('"', '""') + '"'
+
+
+TEMPLATES = (
+    Template("rate", "Rate", "how many messages come", _rate),
+    Template("errors", "Error ratio", "the share of events that failed", _error_ratio),
+    Template("latency", "p95 latency", "how slow the slowest twentieth is", _latency),
+    Template("talkers", "Top talkers", "who sends the most", _top_talkers),
+    Template("heartbeat", "Heartbeat missing", "who has been silent for a minute", _heartbeat),
+)
