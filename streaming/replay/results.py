@@ -91,7 +91,7 @@ class _Rows:
         firsts = np.cumsum([0, *sizes[:-1]])
         places = pa.array(np.concatenate([o.places + first for o, first in zip(orders, firsts, strict=True)]))
         numbers = pa.array(np.concatenate([order.numbers for order in orders]))
-        counts = pa.array(np.concatenate([np.frombuffer(block.counts, np.int64) for block in blocks]))
+        counts = pa.array(np.concatenate([block.event_counts() for block in blocks]))
         return pc.binary_join_element_wise(
             self._head,
             self._groups.take(numbers),
