@@ -97,6 +97,7 @@ def test_a_seek_shows_what_it_says_and_stays_in_the_address(
 ) -> None:
     add_source(page, millrace)
     page.goto(f"{source}?tab=messages")
+    page.locator(".message-line").first.wait_for()
     page.get_by_text("From offset", exact=True).click()
     page.get_by_label("Offset", exact=True).fill("38")
     page.get_by_label("Partition", exact=True).select_option("1")
