@@ -53,8 +53,8 @@ class ExpressionInput extends HTMLElement {
 
   /** Put a name in the place of what is wrong. */
   mend(name) {
-    const [start, end] = this.#slip ?? [0, this.area.value.length];
-    this.area.setRangeText(name, start, end, "end");
+    if (!this.#slip) return; // it was typed over meanwhile
+    this.area.setRangeText(name, ...this.#slip, "end");
     this.area.focus();
     this.area.dispatchEvent(new Event("input", { bubbles: true }));
     this.#close();

@@ -92,8 +92,9 @@ function makeRoom({ detail }) {
 }
 
 if (form) {
+  // What an expression paints is its own; all else may be a note that came or went.
   const notes = new MutationObserver((changes) => {
-    if (changes.some(({ target }) => target.id?.startsWith("note-") || target.closest?.("[id^=note-]") || target.id === "query-body" || target === form)) showProblems();
+    if (changes.some(({ target }) => !target.closest("expression-input"))) showProblems();
   });
   notes.observe(form, { childList: true, subtree: true });
   form.addEventListener("click", clicked);
