@@ -7,7 +7,9 @@ import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
 
+from streaming.formats import FormatOptions
 from streaming.reach import SourceProblem
+from streaming.sources import SourceSpec
 
 ANSWER_SECONDS = 4.0
 MOST_BYTES = 4 << 20  # of an answer
@@ -33,6 +35,12 @@ def check_address(address: str) -> str:
     if parts.username or parts.password:
         raise InvalidAddress("A registry that wants a login cannot be used yet: leave the user name out.")
     return address.rstrip("/")
+
+
+def format_options(source: SourceSpec, dictionaries: bool = False) -> FormatOptions:
+    """For the decoder of a source's messages."""
+    by_id = schemas_of(source.registry) if source.registry else None
+    return FormatOptions(tuple(source.types), source.avro_schema, by_id, dictionaries=dictionaries)
 
 
 @lru_cache(maxsize=16)

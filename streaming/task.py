@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, recall, shuffle
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
-from streaming.formats import DECODERS, FormatOptions
+from streaming.formats import DECODERS
 from streaming.group_lanes import GroupLane
 from streaming.group_partials import GroupPartials
 from streaming.input_stream import PastInput, Range, TaskInput
@@ -23,7 +23,7 @@ from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Lane, Timeline
 from streaming.placement import shards_in
 from streaming.progress import Progress
-from streaming.registry import schemas_of
+from streaming.registry import format_options
 from streaming.shuffle import PartitionReport, PastReport, TaskReport
 from streaming.sieve import Refusal, sift
 from streaming.sources import FieldType, SourceSpec
@@ -254,8 +254,7 @@ def _take_events(
     """Decode one partition's messages, in log order, and set aside what is refused."""
     report = _report_of(run_.column(1)[0].as_py(), gathered)
     report.counts.read += len(run_)
-    by_id = schemas_of(source.registry) if source.registry else None
-    options = FormatOptions(tuple(source.types), source.avro_schema, by_id, dictionaries=True)
+    options = format_options(source, dictionaries=True)
     decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
     sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)

@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from dashboard.queries.windows_text import spaced
-from dashboard.sources.kafka import Message
+from dashboard.sources.kafka import KafkaProblem, Message
 from dashboard.sources.models import Source
 from streaming import expressions
 from streaming.accounting import Counts
-from streaming.formats import DECODERS, FormatOptions
+from streaming.formats import DECODERS
 from streaming.lanes import EARLIEST
+from streaming.reach import SourceProblem
+from streaming.registry import format_options
 from streaming.shuffle import PartitionReport
 from streaming.sieve import sift
 from streaming.sources import SourceSpec
@@ -57,8 +59,10 @@ def readings(source: Source, messages: Sequence[Message], where: str = "") -> li
 def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading]:
     """The messages of one partition, in log order."""
     values = pa.array([message.value for message in messages], pa.binary())
-    options = FormatOptions(tuple(spec.types), spec.avro_schema)
-    decoded = DECODERS[spec.format](values, spec.types, options)
+    try:
+        decoded = DECODERS[spec.format](values, spec.types, format_options(spec))
+    except SourceProblem as problem:  # the registry does not answer
+        raise KafkaProblem("registry", str(problem)) from problem
     timestamps = np.array([message.timestamp for message in messages], np.int64)[decoded.rows]
     report = PartitionReport(EARLIEST, EARLIEST, EARLIEST, Counts())
     sifted = sift(spec, decoded, timestamps, int(time.time() * 1000), report)
