@@ -281,9 +281,10 @@ class Shard:
         for member in self.meta.timeline.members:
             since = min((oldest[s.lane] for s in member.segments if s.lane in oldest), default=LATEST)
             counted = self.meta.revisions.get(member.query, {})
-            end = member.window.first_end_after(
-                max(since, watermark, seen - PROVISIONAL_WINDOWS * member.slide)
-            )
+            recent = seen - PROVISIONAL_WINDOWS * member.slide
+            for end in self._older_moved(member, watermark, recent, outcome):
+                counted[end] = counted.get(end, 0) + 1
+            end = member.window.first_end_after(max(since, watermark, recent))
             while end <= seen:
                 counted[end] = counted.get(end, 0) + 1
                 end += member.slide
@@ -343,8 +344,9 @@ class Shard:
         single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
         for member in self.meta.timeline.members:
             until = member.window.first_end_after(greatest)
-            since_kept = max(since, until - PROVISIONAL_WINDOWS * member.slide)
-            for end in self._ends(member, since_kept, until):
+            recent = until - PROVISIONAL_WINDOWS * member.slide
+            older = self._older_moved(member, watermark, recent, outcome)
+            for end in (*older, *self._ends(member, max(since, recent), until)):
                 pieces = member.pieces(end - member.range, end)
                 if len(pieces) == 1:
                     single[pieces[0][0]].append((end, member))
@@ -356,6 +358,18 @@ class Shard:
             found = slices.provisionals(spans, len(self._group_index(slices)))
             for (end, member), columns in zip(moved, found, strict=True):
                 self._emit(member, [end], self._needed(member, columns, slices), batch, False, outcome)
+
+    def _older_moved(self, member: Member, after: int, until: int, outcome: Outcome) -> Iterator[int]:
+        """Ends in `(after, until]` of windows that moved in this batch, oldest first, some at most."""
+        lanes = {segment.lane for segment in member.segments}
+        touched = sorted({start for lane, start in outcome.touched if lane in lanes and start < until})
+        left = PROVISIONAL_WINDOWS
+        for start in touched:
+            for end in self._ends(member, max(after, start), min(until, start + member.range)):
+                yield end
+                after, left = end, left - 1
+                if not left:
+                    return
 
     def _answer_group_windows(self, now: int, batch: int, outcome: Outcome) -> None:
         """Count and session windows that became final; of lanes that have gone, let the state go."""

@@ -69,3 +69,20 @@ def test_late_events_that_change_a_window_which_seemed_complete_are_numbered():
         {1_000: (1, False), 2_000: (1, False), 3_000: (0, False)},
         {1_000: (2, True), 2_000: (2, True), 3_000: (0, False), 8_000: (0, False)},
     ]
+
+
+def test_an_old_window_that_moved_is_told_however_far_the_newest_is_ahead():
+    """Both kinds of events may come in one batch, as after a cluster was away."""
+    day = 86_400_000
+    query = Query("n", "n", "count", None, Window(10_000, 10_000))
+    engine = Engine(plan_of([[query]]), source=replace(SOURCE, allowed_lateness=day))
+    told = []
+    for ats in ([0, 1], [2, day], [3, day + 1]):
+        before = len(engine.blocks)
+        engine.batch({0: [{"ts": at, "device": "d", "temp": 1.0} for at in ats]})
+        told.append({b.end: (next(b.rows())[1], b.revision) for b in engine.blocks[before:] if not b.final})
+    assert told == [
+        {10_000: (2, 0)},
+        {10_000: (3, 0), day + 10_000: (1, 0)},
+        {10_000: (4, 1), day + 10_000: (2, 0)},
+    ]
