@@ -109,7 +109,7 @@ def _kind(schema: dict[str, Any]) -> str:
         kinds = [_kind(one) for one in schema["anyOf"] if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
     if schema.get("type") == "array":
-        return f"list of {_kind(schema['items'])}s".replace("list of objects or objects or objects", "list")
+        return f"list of {_kind(schema['items'])}s"
     return WORDS.get(schema.get("type", ""), "object")
 
 
