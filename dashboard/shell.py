@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from dashboard.models import Board, SavedQuery, Source
+
+API = "/api/"  # programs get JSON where people get pages
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,13 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if request.path.startswith(API):
+        return JsonResponse({"problem": "There is nothing at this address: see /api/docs."}, status=404)
     return render(request, "errors/404.html", status=404)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
+    if request.path.startswith(API):
+        return JsonResponse({"problem": "Something went wrong here: it is in the server's log."}, status=500)
     # Without the request no context processor runs: whatever failed may be what they need.
     return HttpResponse(render_to_string("errors/500.html"), status=500)

@@ -5,7 +5,8 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -89,8 +90,10 @@ class InvalidExpression(ValueError):
 
 def check(expression: str, types: Mapping[str, FieldType]) -> None:
     """Refuse an expression that does not parse, names unknown fields or is not a condition."""
-    _check_parts(expression, types, "filter")
-    if _bound_type(expression, types, "filter") != "BOOLEAN":
+    with _shallow_enough("filter"):
+        _check_parts(expression, types, "filter")
+        kind = _bound_type(expression, types, "filter")
+    if kind != "BOOLEAN":
         raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
 
 
@@ -106,11 +109,21 @@ def fields_of_value(value: str | None, types: Mapping[str, FieldType]) -> set[st
 
 def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
     """The type of a computed field; refuse an expression that does not parse or fit."""
-    _check_parts(expression, types, "computed field")
-    kind = _bound_type(expression, types, "computed field")
+    with _shallow_enough("computed field"):
+        _check_parts(expression, types, "computed field")
+        kind = _bound_type(expression, types, "computed field")
     if kind == "BOOLEAN":
         return "boolean"
     return "text" if kind == "VARCHAR" else "number"
+
+
+@contextmanager
+def _shallow_enough(what: str) -> Iterator[None]:
+    """sqlglot follows brackets by calling itself."""
+    try:
+        yield
+    except RecursionError as error:
+        raise InvalidExpression(f"The {what} is nested too deeply: write it with fewer brackets.") from error
 
 
 def _check_parts(expression: str, types: Mapping[str, FieldType], what: str) -> None:

@@ -56,7 +56,7 @@ def split_address(address: str) -> tuple[str, int]:
     ('::1', 9092)
     """
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise Unreachable(
             "bootstrap_servers",
             f"“{address}” is not an address: write host:port, several separated by commas.",

@@ -1,8 +1,19 @@
-"""The sign-in form."""
+"""The forms of signing in and of personal tokens."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
+from django import forms
 from django.contrib.auth.forms import AuthenticationForm
+from django.utils import timezone
+
+FOR_EVER = ""
+LIFETIMES = [
+    ("30", "30 days"),
+    ("90", "90 days"),
+    ("365", "one year"),
+    (FOR_EVER, "until it is revoked"),
+]
 
 
 class SignInForm(AuthenticationForm):
@@ -17,3 +28,20 @@ class SignInForm(AuthenticationForm):
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.widget.attrs["class"] = "form-control"
+
+
+class TokenForm(forms.Form):
+    """A token that is to be made."""
+
+    name = forms.CharField(
+        max_length=80,
+        error_messages={"required": "Give the token a name, such as what will use it."},
+        widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
+    )
+    days = forms.ChoiceField(
+        choices=LIFETIMES, required=False, initial="90", widget=forms.Select(attrs={"class": "form-select"})
+    )
+
+    def expires_at(self) -> datetime | None:
+        days = self.cleaned_data["days"]
+        return timezone.now() + timedelta(days=int(days)) if days != FOR_EVER else None

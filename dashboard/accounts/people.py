@@ -3,6 +3,7 @@
 from typing import cast
 
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
 
@@ -21,3 +22,9 @@ def first_name(person: User | None) -> str:
 def may_change(person: User, owner: User | None) -> bool:
     """Owners change what is theirs; administrators change everything."""
     return person.is_staff or person == owner
+
+
+def check_may_change(person: User, owner: User | None, what: str, did: str = "added") -> None:
+    """Refuse, in the same words on pages and in the API, who may not change something."""
+    if not may_change(person, owner):
+        raise PermissionDenied(f"You may not change this {what}. {first_name(owner)} {did} it.")

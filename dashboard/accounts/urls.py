@@ -1,8 +1,9 @@
-"""Signing in and out."""
+"""Signing in and out, and personal tokens."""
 
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
+from dashboard.accounts import views
 from dashboard.accounts.forms import SignInForm
 
 urlpatterns = [
@@ -16,4 +17,6 @@ urlpatterns = [
         name="sign-in",
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("tokens/", views.token_list, name="tokens"),
+    path("tokens/<int:pk>/revoke/", views.token_revoke, name="token-revoke"),
 ]

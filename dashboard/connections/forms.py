@@ -20,6 +20,7 @@ PROTOCOL_CHOICES = [
 ]
 PEM = {**CODE, "rows": 2}
 PEM_BYTES = 100_000
+NO_BROKER = "Give at least one broker as host:port."
 MOVED = "The servers changed: type the password again, as it will be sent there."
 
 
@@ -40,7 +41,7 @@ class ConnectionForm(forms.Form):
     )
     bootstrap_servers = forms.CharField(
         max_length=500,
-        error_messages={"required": "Give at least one broker as host:port."},
+        error_messages={"required": NO_BROKER},
         widget=forms.TextInput(attrs={**CODE, "placeholder": "kafka-1:9092, kafka-2:9092"}),
     )
     protocol = forms.ChoiceField(
@@ -69,9 +70,17 @@ class ConnectionForm(forms.Form):
         required=False, initial=True, widget=forms.CheckboxInput(attrs={"class": "form-check-input"})
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, editing: Connection | None = None) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        editing: Connection | None = None,
+        *,
+        secrets_may_wait: bool = False,
+    ) -> None:
+        """`secrets_may_wait`: of a file that has none; they are typed later."""
         self.editing = editing
-        super().__init__(data, initial=_as_typed(editing) if editing else None, auto_id="connection_%s")
+        self.secrets_may_wait = secrets_may_wait
+        super().__init__(data, initial=as_typed(editing) if editing else None, auto_id="connection_%s")
         for name in self.errors if self.is_bound else ():
             self.fields[name].widget.attrs["aria-invalid"] = "true"
 
@@ -87,6 +96,8 @@ class ConnectionForm(forms.Form):
     def clean_bootstrap_servers(self) -> str:
         typed = self.cleaned_data["bootstrap_servers"].split(",")
         addresses = [part.strip() for part in typed if part.strip()]
+        if not addresses:
+            raise forms.ValidationError(NO_BROKER)
         try:
             for address in addresses:
                 split_address(address)
@@ -108,7 +119,8 @@ class ConnectionForm(forms.Form):
         if not cleaned.get("username"):
             self.add_error("username", "Give the user name.")
         if not cleaned.get("password") and not self.kept_password:
-            self.add_error("password", "Give the password.")
+            if not self.secrets_may_wait:
+                self.add_error("password", "Give the password.")
         elif not cleaned.get("password") and self._goes_elsewhere(cleaned.get("bootstrap_servers", "")):
             self.add_error("password", MOVED)
 
@@ -119,7 +131,8 @@ class ConnectionForm(forms.Form):
 
     def _check_certificates(self, cleaned: dict[str, Any]) -> None:
         if cleaned.get("certificate") and not cleaned.get("key") and not self.kept_key:
-            self.add_error("key", "Give the key of the client certificate.")
+            if not self.secrets_may_wait:
+                self.add_error("key", "Give the key of the client certificate.")
         elif cleaned.get("key") and not cleaned.get("certificate"):
             self.add_error("certificate", "Give the client certificate that the key belongs to.")
         else:
@@ -158,7 +171,7 @@ class ConnectionForm(forms.Form):
             }
         return Security(protocol=protocol, **login, **encryption)
 
-    def save(self, person: User) -> Connection:
+    def save(self, person: User | None) -> Connection:
         connection = self.editing or Connection(
             key=free_key(Connection, self.cleaned_data["name"]), created_by=person
         )
@@ -170,7 +183,7 @@ class ConnectionForm(forms.Form):
         return connection
 
 
-def _as_typed(connection: Connection) -> dict[str, Any]:
+def as_typed(connection: Connection) -> dict[str, Any]:
     """Everything but the secrets."""
     secrets = ("password", "key")
     return {name: getattr(connection, name) for name in ConnectionForm.base_fields if name not in secrets}

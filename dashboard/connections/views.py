@@ -3,18 +3,14 @@
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
-from django.db.models import ProtectedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import first_name, may_change, signed_in
+from dashboard.accounts.people import check_may_change, may_change, signed_in
+from dashboard.connections.actions import change_connection, delete_connection
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
-from dashboard.planning import service as planning
-from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
 from dashboard.sources.kafka import KafkaProblem, check
 from streaming.security import SecretProblem
@@ -67,7 +63,7 @@ def connection_page(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         context = {**_context(request, connection), "form": form}
         return render(request, "connections/form.html", context, status=422)
-    plans = _save(form, request)
+    plans = change_connection(form, signed_in(request))
     messages.info(request, f"Saved “{connection.name}”.")
     for plan in plans[:1]:
         warn_if_unheard(request, plan)
@@ -84,25 +80,7 @@ def _context(request: HttpRequest, connection: Connection) -> dict[str, Any]:
 
 
 def _must_own(request: HttpRequest, connection: Connection) -> None:
-    if not may_change(signed_in(request), connection.created_by):
-        owner = first_name(connection.created_by)
-        raise PermissionDenied(f"You may not change this connection. {owner} added it.")
-
-
-def _save(form: ConnectionForm, request: HttpRequest) -> list[PlanVersion]:
-    """The new plans of the sources that are read otherwise now: the job knows a source by its plan."""
-    person = signed_in(request)
-    with transaction.atomic():
-        sources = list(form.editing.sources.all()) if form.editing else []
-        before = {source.pk: source.spec() for source in sources}
-        connection = form.save(person)
-        cause = f"{first_name(person)} changed the connection {connection.name}"
-        plans = []
-        for source in sources:
-            source.connection = connection
-            if source.spec() != before[source.pk] and planning.newest(source) is not None:
-                plans.append(planning.replan(source, cause))
-        return plans
+    check_may_change(signed_in(request), connection.created_by, "connection")
 
 
 @require_POST
@@ -148,9 +126,4 @@ def _delete_problem(connection: Connection, typed: str) -> str | None:
     """Delete the connection, or say why not."""
     if typed.strip() != connection.name:
         return f"Type {connection.name} exactly as it is written."
-    try:
-        connection.delete()
-    except ProtectedError:
-        names = ", ".join(f"“{source.name}”" for source in connection.sources.all())
-        return f"Sources still use it: {names}. Delete them or give them another connection first."
-    return None
+    return delete_connection(connection)

@@ -1,5 +1,7 @@
 """What a page says about a plan that was just made."""
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.http import HttpRequest
 
@@ -12,6 +14,12 @@ NOT_HEARD = (
 
 def warn_if_unheard(request: HttpRequest, plan: PlanVersion) -> None:
     """A stored plan that Kafka did not take is safe, but people should know why nothing changes yet."""
-    plan.refresh_from_db(fields=["published_at"])
-    if plan.published_at is None:
-        messages.warning(request, NOT_HEARD)
+    note = note_if_unheard([plan])
+    if note:
+        messages.warning(request, note)
+
+
+def note_if_unheard(plans: Sequence[PlanVersion]) -> str | None:
+    for plan in plans:
+        plan.refresh_from_db(fields=["published_at"])
+    return NOT_HEARD if any(plan.published_at is None for plan in plans) else None

@@ -1,6 +1,6 @@
 """What people do to queries; each change makes a new plan of the source, in one transaction with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import User
@@ -10,7 +10,7 @@ from django.utils import timezone
 from dashboard.accounts.people import first_name
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import replan
-from dashboard.queries.models import SavedQuery
+from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.sources.models import Source
 from optimizer.queries import QuerySpec
 
@@ -18,8 +18,10 @@ UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays
 
 
 @transaction.atomic
-def add_query(source: Source, spec: QuerySpec, person: User) -> tuple[SavedQuery, PlanVersion]:
-    query = SavedQuery(source=source, owner=person)
+def add_query(
+    source: Source, spec: QuerySpec, person: User, tags: Iterable[str] = ()
+) -> tuple[SavedQuery, PlanVersion]:
+    query = SavedQuery(source=source, owner=person, tags=tidy_tags(tags))
     query.take(spec)
     query.save()
     return query, replan(source, f"{first_name(person)} added “{query.name}”")

@@ -1,6 +1,7 @@
 """Saved queries: what people defined, kept as they wrote it."""
 
 import secrets
+from collections.abc import Iterable
 
 from django.conf import settings
 from django.db import models
@@ -9,12 +10,19 @@ from django.urls import reverse
 from dashboard.sources.models import Source
 from optimizer.queries import AnyQuery, QuerySpec
 
+TAG_LENGTH = 40
 _KEY_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is mistaken for another
 
 
 def new_key() -> str:
     """A short key that is never reused: results of a deleted query must not reach a new one."""
     return "".join(secrets.choice(_KEY_LETTERS) for _ in range(8))
+
+
+def tidy_tags(typed: Iterable[str]) -> list[str]:
+    """Tags as they are kept: none empty, too long or twice."""
+    tags = (tag.strip()[:TAG_LENGTH] for tag in typed)
+    return list(dict.fromkeys(tag for tag in tags if tag))
 
 
 class LiveQueries(models.Manager["SavedQuery"]):

@@ -6,30 +6,28 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import first_name, may_change, signed_in
+from dashboard.accounts.people import check_may_change, first_name, may_change, signed_in
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
-from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, Problem, check_draft
-from dashboard.queries.models import SavedQuery
+from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
+from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.states import state_of
 from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
-from dashboard.queries.written import FORM, VIEWS, Written, read_written, shown_text
+from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_written, shown_text
 from dashboard.sources.models import Source
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
 
-TAG_LENGTH = 40
 LABELS = {"form": "Form", "sql": "SQL", "json": "JSON"}
 WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what else people want often
     "time": ("1m every 10s", "5m every 30s", "1m, 5m, 15m, 1h every 10s", "1h", "1d every 1h"),
@@ -102,8 +100,7 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
 @require_POST
 def query_tags(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
-    typed = (tag.strip()[:TAG_LENGTH] for tag in request.POST.get("tags", "").split(","))
-    query.tags = list(dict.fromkeys(tag for tag in typed if tag))
+    query.tags = tidy_tags(request.POST.get("tags", "").split(","))
     query.save(update_fields=["tags"])
     messages.info(request, f"Saved the tags of “{query.name}”.")
     return redirect(query)
@@ -153,7 +150,7 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
     if request.method == "GET":
         return render(request, "queries/form.html", _form_context(Draft.saved(query), editing=query))
-    written = _kept_to(query.source, read_written(request.POST, query.source))
+    written = kept_to(query.source, read_written(request.POST, query.source))
     if written.checked.answerable is None or not written.checked.is_good:
         return render(request, "queries/form.html", _written_context(written, editing=query), status=422)
     plan = actions.change_query(query, written.checked.answerable, signed_in(request))
@@ -165,18 +162,8 @@ def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> Save
     """The query, if this person may change it."""
     manager = SavedQuery.with_deleted if deleted else SavedQuery.objects
     query = get_object_or_404(manager.select_related("source", "owner"), key=key)
-    if not may_change(signed_in(request), query.owner):
-        raise PermissionDenied(f"You may not change this query. {first_name(query.owner)} owns it.")
+    check_may_change(signed_in(request), query.owner, "query", "owns")
     return query
-
-
-def _kept_to(source: Source, written: Written) -> Written:
-    """A saved query stays with its source, also where SQL names another one."""
-    if written.draft.source in (None, source):
-        return written
-    problem = Problem(f"A query stays with its source: write FROM {source.name}, or make a new query.")
-    checked = replace(written.checked, problems={**written.checked.problems, "source": problem})
-    return replace(written, checked=checked)
 
 
 @require_POST
@@ -186,7 +173,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source)
     if editing:
-        written = _kept_to(editing.source, written)
+        written = kept_to(editing.source, written)
     source_changed = (
         written.view == FORM
         and source is not None

@@ -42,6 +42,15 @@ def read_written(data: QueryDict, source: Source | None) -> Written:
     return Written(FORM, "", check_draft(Draft.typed(data, source)))
 
 
+def kept_to(source: Source, written: Written) -> Written:
+    """A saved query stays with its source, also where SQL names another one."""
+    if written.draft.source in (None, source):
+        return written
+    problem = Problem(f"A query stays with its source: write FROM {source.name}, or make a new query.")
+    checked = replace(written.checked, problems={**written.checked.problems, "source": problem})
+    return replace(written, checked=checked)
+
+
 def shown_text(view: str, draft: Draft) -> str:
     """The draft as a text of this view; raises InvalidQuery for a draft that cannot be written."""
     if view == FORM or draft.source is None:

@@ -1,17 +1,13 @@
 """Changing and deleting a saved source: what its Settings tab does."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from dashboard.accounts.people import first_name, may_change, signed_in
-from dashboard.planning import service as planning
-from dashboard.planning.models import PlanVersion
+from dashboard.accounts.people import check_may_change, signed_in
 from dashboard.planning.news import warn_if_unheard
-from dashboard.planning.wire import WireDown
+from dashboard.sources.actions import change_source, delete_source
 from dashboard.sources.forms import SettingsForm
 from dashboard.sources.models import Source
 from dashboard.sources.views import page_context
@@ -26,21 +22,11 @@ def source_settings(request: HttpRequest, key: str) -> HttpResponse:
         source.refresh_from_db()
         context = {**page_context(request, source, "settings"), "form": form}
         return render(request, "sources/page.html", context, status=422)
-    plan = _save(form, f"{first_name(signed_in(request))} changed the settings of {source.name}")
+    plan = change_source(form, signed_in(request))
     messages.info(request, f"Saved “{source.name}”.")
     if plan is not None:
         warn_if_unheard(request, plan)
     return redirect(source)
-
-
-def _save(form: SettingsForm, cause: str) -> PlanVersion | None:
-    """The new plan, where the job has to hear of the change: it knows a source by its plan."""
-    with transaction.atomic():
-        before = Source.objects.select_for_update().get(pk=form.source.pk).spec()
-        source = form.save()
-        if source.spec() == before or planning.newest(source) is None:
-            return None
-        return planning.replan(source, cause)
 
 
 @require_POST
@@ -58,8 +44,7 @@ def source_delete(request: HttpRequest, key: str) -> HttpResponse:
 def _own_source(request: HttpRequest, key: str) -> Source:
     """The source, if this person may change it."""
     source = get_object_or_404(Source.objects.select_related("created_by"), key=key)
-    if not may_change(signed_in(request), source.created_by):
-        raise PermissionDenied(f"You may not change this source. {first_name(source.created_by)} added it.")
+    check_may_change(signed_in(request), source.created_by, "source")
     return source
 
 
@@ -67,14 +52,4 @@ def _delete_problem(source: Source, typed: str) -> str | None:
     """Delete the source, or say why not."""
     if typed.strip() != source.name:
         return f"Type {source.name} exactly as it is written."
-    with transaction.atomic():
-        Source.objects.select_for_update().get(pk=source.pk)
-        names = [f"“{query.name}”" for query in source.queries.all()]
-        if names:
-            return f"Queries still read it: {', '.join(names)}. Delete them first."
-        try:
-            planning.retire(source)
-        except WireDown as error:
-            return f"Not deleted, because the job cannot be told: {error} Try again once it does."
-        source.delete()
-    return None
+    return delete_source(source)

@@ -111,7 +111,7 @@ class ReadingForm(forms.Form):
     )
     schema = forms.Field(required=False)  # made of `field` and `kind`, one of each for every field
     time_source = forms.ChoiceField(choices=TIME_CHOICES, required=False)
-    event_time = forms.CharField(required=False)
+    event_time = forms.CharField(max_length=200, required=False)
     time_unit = forms.ChoiceField(choices=UNIT_CHOICES, required=False)
     time_pattern = forms.CharField(max_length=100, required=False)
     time_zone = forms.CharField(max_length=64, required=False)
@@ -232,10 +232,10 @@ class SourceForm(ReadingForm, ProbeForm):
             self.add_error("schema", "Records have all their columns: give each a type.")
         return cleaned
 
-    def save(self, person: User) -> Source:
+    def save(self, person: User | None, key: str = "") -> Source:
         cleaned = self.cleaned_data
         return Source.objects.create(
-            key=free_key(Source, cleaned["name"]),
+            key=key or free_key(Source, cleaned["name"]),
             name=cleaned["name"],
             connection=cleaned["connection"],
             topic=cleaned["topic"],
@@ -256,7 +256,7 @@ class SettingsForm(ReadingForm):
         """What was not sent stays as it is."""
         self.source = source
         merged = QueryDict(mutable=True)
-        for name, values in _as_typed(source).items():
+        for name, values in as_typed(source).items():
             merged.setlist(name, values)
         for name in data or ():
             merged.setlist(name, _all(data or {}, name))
@@ -286,7 +286,7 @@ class SettingsForm(ReadingForm):
         return self.source
 
 
-def _as_typed(source: Source) -> dict[str, list[str]]:
+def as_typed(source: Source) -> dict[str, list[str]]:
     """A source's settings as a form with them would send them."""
     lateness = format_duration(source.allowed_lateness) if source.allowed_lateness else "0s"
     by_field = "field" if source.event_time else "message"

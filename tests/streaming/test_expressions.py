@@ -21,6 +21,8 @@ TYPES = {"status": "text", "temp": "number", "ok": "boolean", "n": "integer"}
         ("getenv('HOME') = 'x'", "A filter cannot use the function getenv."),
         ("temp > 1; DROP TABLE x", "Write one condition, such as status = 'ok'."),
         ("", "Write one condition, such as status = 'ok'."),
+        ("(" * 5000 + "ok" + ")" * 5000, "The filter is nested too deeply: write it with fewer brackets."),
+        ("NOT " * 5000 + "ok", "The filter is nested too deeply: write it with fewer brackets."),
     ],
 )
 def test_what_cannot_be_a_filter_is_refused_in_a_sentence(expression, sentence):

@@ -1,0 +1,36 @@
+"""The REST API under /api/: what the pages do, for programs. /api/docs describes it."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from ninja import NinjaAPI
+from ninja.operation import Operation
+
+from dashboard.api import connections, queries, sources
+from dashboard.api.refusals import speak
+from dashboard.api.who import PersonalToken, SignedIn
+
+
+class Api(NinjaAPI):
+    def get_openapi_operation_id(self, operation: Operation) -> str:
+        """The plain name of the function: programs are generated from it."""
+        return str(operation.view_func.__name__)
+
+
+api = Api(
+    title="Millrace",
+    version="1",
+    urls_namespace="api",
+    docs_url=None,
+    openapi_url=None,  # served below: with a token, too
+    auth=[PersonalToken(), SignedIn()],
+)
+speak(api)
+api.add_router("/connections", connections.router)
+api.add_router("/sources", sources.router)
+api.add_router("/queries", queries.router)
+
+
+@api.get("/openapi.json", include_in_schema=False)
+def description(request: HttpRequest) -> Any:
+    return api.get_openapi_schema()

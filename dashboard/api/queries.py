@@ -1,0 +1,159 @@
+"""Queries over the API: define, change, pause, delete, bring back, and what one would cost."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from ninja import Router, Schema
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.accounts.people import check_may_change, signed_in
+from dashboard.api.forms import checked_query, written_query
+from dashboard.api.pages import Page, PageAsked, page_of
+from dashboard.api.refusals import REFUSALS
+from dashboard.api.shapes import QueryChange, QuerySent, QueryShown
+from dashboard.planning import service as planning
+from dashboard.planning.models import PlanVersion
+from dashboard.planning.news import note_if_unheard
+from dashboard.queries import actions
+from dashboard.queries.cost_words import cost_cells
+from dashboard.queries.models import SavedQuery, tidy_tags
+from dashboard.queries.written import Written
+from dashboard.sources.models import Source
+
+router = Router(tags=["Queries"])
+Act = Callable[[Sequence[SavedQuery], User], list[PlanVersion]]
+
+
+class CostCell(Schema):
+    label: str
+    value: str
+    note: str
+
+
+class Joined(Schema):
+    tree: str
+    is_new: bool
+    shares_with: int = Field(description="Windows of other queries in the tree.")
+
+
+class Cost(Schema):
+    """What saving a query would do to the plan; nothing is saved."""
+
+    joins: list[Joined]
+    load_before: float = Field(description="Share of the capacity, 0 to 1.")
+    load_after: float
+    saving: float = Field(description="How much cheaper than running alone, 0 to 1.")
+    first_result_seconds: float
+    words: list[CostCell] = Field(description="The same as the builder says it.")
+
+
+@router.get("", response={200: Page[QueryShown], **REFUSALS}, summary="List queries")
+def list_queries(request: HttpRequest, asked: PageAsked, source: str = "") -> Any:
+    """All of them, or those of one source (its key)."""
+    queries = SavedQuery.objects.select_related("source", "owner")
+    return page_of(queries.filter(source__key=source) if source else queries, asked, QueryShown.of)
+
+
+@router.post("", response={201: QueryShown, **REFUSALS}, summary="Add a query and start it")
+def add_query(request: HttpRequest, sent: QuerySent) -> Any:
+    source, spec = checked_query(written_query(sent, _source(sent)))
+    query, plan = actions.add_query(source, spec, signed_in(request), sent.tags)
+    return 201, QueryShown.of(query, note_if_unheard([plan]))
+
+
+@router.post("/preview", response={200: Cost, **REFUSALS}, summary="What a query would cost")
+def preview_new(request: HttpRequest, sent: QuerySent) -> Any:
+    return _cost(written_query(sent, _source(sent)))
+
+
+@router.get("/{slug:key}", response={200: QueryShown, **REFUSALS}, summary="Look at a query")
+def show_query(request: HttpRequest, key: str) -> Any:
+    return QueryShown.of(_found(key))
+
+
+@router.patch("/{slug:key}", response={200: QueryShown, **REFUSALS}, summary="Change a query")
+def patch_query(request: HttpRequest, key: str, sent: QueryChange) -> Any:
+    """What is not sent stays. Other queries are not affected."""
+    query = _own(request, key)
+    if sent.model_fields_set == {"tags"}:
+        query.tags = tidy_tags(sent.tags)
+        query.save(update_fields=["tags"])
+        return QueryShown.of(query)
+    _, spec = checked_query(written_query(sent, query.source, editing=query))
+    if "tags" in sent.model_fields_set:
+        query.tags = tidy_tags(sent.tags)
+    plan = actions.change_query(query, spec, signed_in(request))
+    return QueryShown.of(query, note_if_unheard([plan]))
+
+
+@router.post("/{slug:key}/preview", response={200: Cost, **REFUSALS}, summary="What a change would cost")
+def preview_change(request: HttpRequest, key: str, sent: QueryChange) -> Any:
+    query = _found(key)
+    return _cost(written_query(sent, query.source, editing=query), editing=query)
+
+
+@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a query")
+def remove_query(request: HttpRequest, key: str) -> Any:
+    """It can be brought back for a day."""
+    actions.delete_queries([_own(request, key)], signed_in(request))
+    return 204, None
+
+
+@router.post("/{slug:key}/restore", response={200: QueryShown, **REFUSALS}, summary="Bring a query back")
+def restore_query(request: HttpRequest, key: str) -> Any:
+    return _done(request, _own(request, key, deleted=True), actions.restore_queries)
+
+
+@router.post("/{slug:key}/pause", response={200: QueryShown, **REFUSALS}, summary="Pause a query")
+def pause_query(request: HttpRequest, key: str) -> Any:
+    """Results so far are kept."""
+    return _done(request, _own(request, key), actions.pause_queries)
+
+
+@router.post("/{slug:key}/resume", response={200: QueryShown, **REFUSALS}, summary="Resume a query")
+def resume_query(request: HttpRequest, key: str) -> Any:
+    return _done(request, _own(request, key), actions.resume_queries)
+
+
+def _done(request: HttpRequest, query: SavedQuery, act: Act) -> QueryShown:
+    plans = act([query], signed_in(request))
+    return QueryShown.of(query, note_if_unheard(plans))
+
+
+def _source(sent: QuerySent) -> Source | None:
+    """None where there is no such source, which the builder refuses as it refuses that none is chosen."""
+    return Source.objects.filter(key=sent.source).first()
+
+
+def _cost(written: Written, editing: SavedQuery | None = None) -> Cost:
+    nameless = () if written.draft.name else ("name",)  # it can be asked before it has one
+    source, spec = checked_query(written, besides=nameless)
+    preview = planning.preview(source, spec, replacing=editing)
+    return Cost(
+        joins=[
+            Joined(tree=one.tree, is_new=one.is_new, shares_with=one.shares_with) for one in preview.joinings
+        ],
+        load_before=preview.load_before,
+        load_after=preview.load_after,
+        saving=preview.saving,
+        first_result_seconds=preview.first_result_seconds,
+        words=[CostCell(**asdict(cell)) for cell in cost_cells(preview, source.allowed_lateness)],
+    )
+
+
+def _found(key: str, *, deleted: bool = False) -> SavedQuery:
+    manager = SavedQuery.with_deleted if deleted else SavedQuery.objects
+    query = manager.select_related("source", "owner").filter(key=key).first()
+    if query is None:
+        raise HttpError(404, f"There is no query “{key}”.")
+    return query
+
+
+def _own(request: HttpRequest, key: str, *, deleted: bool = False) -> SavedQuery:
+    query = _found(key, deleted=deleted)
+    check_may_change(signed_in(request), query.owner, "query", "owns")
+    return query

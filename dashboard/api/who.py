@@ -1,0 +1,42 @@
+"""Who asks the API: a program with a personal token, or a page of somebody who has signed in."""
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.views.decorators.debug import sensitive_variables
+from ninja.errors import AuthenticationError, HttpError
+from ninja.security import APIKeyCookie, HttpBearer
+from ninja.utils import check_csrf
+
+from dashboard.accounts.tokens import owner_of
+
+STRANGER = "Sign in, or send a token as “Authorization: Bearer …”. Tokens are made on the page “API tokens”."
+UNKNOWN_TOKEN = "This token is not known here: it was revoked, has expired or is misspelt. Make another."  # noqa: S105  # a sentence
+NO_CSRF = "The CSRF token is missing or wrong: send it as X-CSRFToken, or use a personal token."
+
+
+class PersonalToken(HttpBearer):
+    """A token in the Authorization header; a bad one is refused whatever cookies come with it."""
+
+    @sensitive_variables("token")
+    def authenticate(self, request: HttpRequest, token: str) -> User:
+        owner = owner_of(token)
+        if owner is None:
+            raise AuthenticationError(message=UNKNOWN_TOKEN)
+        request.user = owner
+        return owner
+
+
+class SignedIn(APIKeyCookie):
+    """The session of a page. What it changes needs the page's CSRF token, as every form does."""
+
+    param_name = "sessionid"
+
+    def __call__(self, request: HttpRequest) -> User | None:
+        if not isinstance(request.user, User) or not request.user.is_authenticated:
+            return None
+        if check_csrf(request):
+            raise HttpError(403, NO_CSRF)
+        return request.user
+
+    def authenticate(self, request: HttpRequest, key: str | None) -> None:
+        raise NotImplementedError  # the base class demands it; __call__ asks the session itself

@@ -1,0 +1,243 @@
+"""`import`: takes over what a file of `export` says; all of it, or nothing where a part is wrong.
+
+Everything goes through the forms of the pages, so that a file is refused what a person is refused, in the
+same words. What is not in the file is left alone.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from django.db import transaction
+from django.utils import timezone
+from pydantic import ConfigDict, Field, ValidationError
+
+from dashboard.api.forms import checked_query, checked_settings, checked_source, person_named, written_query
+from dashboard.api.refusals import Refused, mistakes, refuse_bad
+from dashboard.api.shapes import ConnectionGiven, Given, QuerySent, SourceGiven, Text
+from dashboard.connections.forms import ConnectionForm
+from dashboard.exchange.writing import VERSION, connection_entry, query_entry, source_entry
+from dashboard.models import Connection, SavedQuery, Source
+from dashboard.planning import service as planning
+from dashboard.queries.models import tidy_tags
+
+KINDS = ("connections", "sources", "queries")
+KEY = r"^[-a-zA-Z0-9_]+$"
+Entry = dict[str, Any]
+
+
+class UnreadableFile(ValueError):
+    """A file that cannot be taken as it is; the message has a sentence for each mistake."""
+
+
+class _Kept(Given):
+    """What an entry has besides what is sent to the API."""
+
+    model_config = ConfigDict(extra="forbid")
+    owner: Text | None = None
+
+
+class ConnectionKept(ConnectionGiven, _Kept):
+    key: Text = Field(pattern=KEY, max_length=60)
+
+
+class SourceKept(SourceGiven, _Kept):
+    key: Text = Field(pattern=KEY, max_length=60)
+
+
+class QueryKept(QuerySent, _Kept):
+    key: Text = Field(pattern=KEY, max_length=16)
+    paused: bool = False
+
+
+@dataclass
+class Taken:
+    """What an import did, or would do."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in KINDS})
+    notes: list[str] = field(default_factory=list)  # what is left for people to do
+
+    def note(self, sentence: str) -> None:
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def words(self) -> list[str]:
+        return [_counted(kind, count) for kind, count in self.counts.items() if count.total()]
+
+
+def _counted(kind: str, count: Counter[str]) -> str:
+    """
+    >>> _counted("queries", Counter(changed=3, added=1, same=12))
+    '3 queries changed, 1 added, 12 as they were'
+    >>> _counted("sources", Counter(same=1))
+    '1 source as it was'
+    """
+    parts: list[str] = []
+    for done, one, several in (
+        ("changed", "changed", "changed"),
+        ("added", "added", "added"),
+        ("same", "as it was", "as they were"),
+    ):
+        if number := count[done]:
+            singular = {"queries": "query"}.get(kind, kind[:-1])
+            noun = "" if parts else (f" {singular}" if number == 1 else f" {kind}")
+            parts.append(f"{number}{noun} {one if number == 1 else several}")
+    return ", ".join(parts)
+
+
+def take(text: str, *, dry_run: bool = False) -> Taken:
+    """Import the file; with `dry_run` nothing stays changed."""
+    content = _content(text)
+    taken = Taken()
+    problems: list[str] = []
+    with transaction.atomic():
+        before = {source.key: source.spec() for source in Source.objects.select_related("connection")}
+        touched: Counter[str] = Counter()
+        steps: dict[str, Callable[[Entry], str]] = {
+            "connections": lambda entry: _take_connection(entry, taken),
+            "sources": lambda entry: _take_source(entry, taken),
+            "queries": lambda entry: _take_query(entry, taken, touched),
+        }
+        for kind in KINDS:
+            for entry in content[kind]:
+                try:
+                    with transaction.atomic():
+                        taken.counts[kind][steps[kind](entry)] += 1
+                except Refused as refused:
+                    problems += [f"{_named(kind, entry)}: {words}" for words in refused.problems.values()]
+        if problems:
+            raise UnreadableFile("\n".join(problems))
+        if dry_run:
+            transaction.set_rollback(True)
+        else:
+            _replan(before, touched)
+    return taken
+
+
+def _content(text: str) -> dict[str, list[Entry]]:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" (line {mark.line + 1})" if mark else ""
+        raise UnreadableFile(f"This is not YAML: {getattr(error, 'problem', error)}{place}.") from error
+    if not isinstance(content, dict) or content.get("millrace") != VERSION:
+        raise UnreadableFile(f"This is no file of `./millrace export`: it begins with “millrace: {VERSION}”.")
+    unknown = sorted(map(str, content.keys() - {"millrace", *KINDS}))
+    if unknown:
+        raise UnreadableFile(f"There is no “{unknown[0]}” in a file of `./millrace export`.")
+    for kind in KINDS:
+        entries = content.setdefault(kind, None) or []
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise UnreadableFile(f"“{kind}” must be a list of objects.")
+        twice = [key for key, count in Counter(str(one.get("key")) for one in entries).items() if count > 1]
+        if twice:
+            raise UnreadableFile(f"“{twice[0]}” is in “{kind}” twice: a key belongs to one alone.")
+        content[kind] = entries
+    return content
+
+
+def _named(kind: str, entry: Entry) -> str:
+    singular = {"queries": "Query"}.get(kind, kind[:-1].capitalize())
+    return f"{singular} “{entry.get('name') or entry.get('key', '')}”"
+
+
+def _take_connection(entry: Entry, taken: Taken) -> str:
+    found = Connection.objects.filter(key=entry.get("key", "")).first()
+    before = connection_entry(found) if found else None
+    if before is not None and {**before, **entry} == before:
+        return "same"
+    kept = _shaped(ConnectionKept, {**(before or {}), **entry})
+    connection = found or Connection(key=kept.key)
+    connection.created_by = _owner(kept.owner, found.created_by if found else None, taken)
+    form = ConnectionForm(
+        kept.model_dump(include=set(ConnectionGiven.model_fields)), editing=connection, secrets_may_wait=True
+    )
+    refuse_bad(form)
+    saved = form.save(connection.created_by)
+    if saved.security().has_login and not saved.sealed_password:
+        taken.note(f"“{saved.name}” has no password here: type it on the page of the connection.")
+    if saved.certificate and not saved.sealed_key:
+        taken.note(f"“{saved.name}” has no private key here: paste it on the page of the connection.")
+    return _outcome(before, connection_entry(saved))
+
+
+def _take_source(entry: Entry, taken: Taken) -> str:
+    found = Source.objects.select_related("connection").filter(key=entry.get("key", "")).first()
+    before = source_entry(found) if found else None
+    if found is None or before is None:
+        kept = _shaped(SourceKept, entry)
+        made = checked_source(kept).save(_owner(kept.owner, None, taken), key=kept.key)
+        return _outcome(None, source_entry(made))
+    if {**before, **entry} == before:
+        return "same"
+    kept = _shaped(SourceKept, {**before, **entry})
+    for name in ("topic", "format", "avro_schema", "registry"):
+        if getattr(kept, name) != before[name]:
+            sentence = f"A source keeps its {name.replace('_', ' ')}: give the new one a key of its own."
+            raise Refused({name: sentence})
+    saved = checked_settings(found, kept).save()
+    saved.created_by = _owner(kept.owner, saved.created_by, taken)
+    saved.save(update_fields=["created_by"])
+    return _outcome(before, source_entry(saved))
+
+
+def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
+    found = SavedQuery.with_deleted.select_related("source").filter(key=entry.get("key", "")).first()
+    before = query_entry(found) if found and found.deleted_at is None else None
+    if before is not None and {**before, **entry} == before:
+        return "same"
+    kept = _shaped(QueryKept, {**(before or {}), **entry})
+    source = Source.objects.filter(key=kept.source).first()
+    if found and source != found.source:
+        raise Refused({"source": "A query stays with its source: give the new one a key of its own."})
+    source, spec = checked_query(written_query(kept, source))
+    query = found or SavedQuery(key=kept.key, source=source)
+    planned = (query.spec(), query.paused_at is None) if before else None
+    query.take(spec)
+    query.tags = tidy_tags(kept.tags)
+    query.owner = _owner(kept.owner, query.owner, taken)
+    query.deleted_at = None
+    if kept.paused != (query.paused_at is not None):
+        query.paused_at = timezone.now() if kept.paused else None
+        query.paused_by = query.owner if kept.paused else None
+    query.save()
+    if planned != (query.spec(), query.paused_at is None):
+        touched[source.key] += 1
+    return _outcome(before, query_entry(query))
+
+
+def _shaped(shape: type[Any], entry: Entry) -> Any:
+    try:
+        return shape.model_validate(entry)
+    except ValidationError as error:
+        told = [{**one, "loc": ("entry", *one["loc"])} for one in error.errors()]
+        raise Refused(mistakes(told)) from error
+
+
+def _owner(name: str | None, present: Any, taken: Taken) -> Any:
+    """The person of this name; who is not known here leaves things with whom they have."""
+    person = person_named(name)
+    if name and person is None:
+        taken.note(f"There is no user “{name}” here: what is theirs can be changed by administrators alone.")
+        return present
+    return person
+
+
+def _outcome(before: Entry | None, after: Entry) -> str:
+    if before is None:
+        return "added"
+    return "same" if before == after else "changed"
+
+
+def _replan(before: dict[str, Any], touched: Counter[str]) -> None:
+    """A new plan for each source whose queries changed, or that is read otherwise and has a plan."""
+    for source in Source.objects.select_related("connection"):
+        is_read_otherwise = source.key in before and source.spec() != before[source.key]
+        if touched[source.key]:
+            number = touched[source.key]
+            planning.replan(source, f"Import of {number} quer{'y' if number == 1 else 'ies'}")
+        elif is_read_otherwise and planning.newest(source) is not None:
+            planning.replan(source, f"Import changed the settings of {source.name}")

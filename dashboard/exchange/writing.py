@@ -1,0 +1,53 @@
+"""`export`: everything that people defined, as YAML, without secrets. What `import` reads back."""
+
+from typing import Any
+
+import yaml
+
+from dashboard.api.shapes import connection_shape, query_shape, source_shape
+from dashboard.models import Connection, SavedQuery, Source
+
+VERSION = 1
+HEADER = "# Written by `./millrace export`, without passwords and keys; `./millrace import` reads it.\n"
+
+
+def exported() -> str:
+    """The same text for the same things: in the order of their keys, which never change."""
+    content = {
+        "millrace": VERSION,
+        "connections": [connection_entry(one) for one in Connection.objects.order_by("key")],
+        "sources": [source_entry(one) for one in Source.objects.order_by("key")],
+        "queries": [query_entry(one) for one in SavedQuery.objects.order_by("key")],
+    }
+    return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+def connection_entry(connection: Connection) -> dict[str, Any]:
+    return _entry(connection.key, connection_shape(connection), connection.created_by)
+
+
+def source_entry(source: Source) -> dict[str, Any]:
+    return _entry(source.key, source_shape(source), source.created_by)
+
+
+def query_entry(query: SavedQuery) -> dict[str, Any]:
+    shape = query_shape(query) | {"paused": query.paused_at is not None}
+    return _entry(query.key, shape, query.owner)
+
+
+def _entry(key: str, shape: dict[str, Any], owner: Any) -> dict[str, Any]:
+    return {"key": key, **shape, "owner": owner.username if owner else None}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines stay lines, so that a change in them shows as one."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -1,0 +1,37 @@
+"""What people do to saved sources."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from dashboard.accounts.people import first_name
+from dashboard.planning import service as planning
+from dashboard.planning.models import PlanVersion
+from dashboard.planning.wire import WireDown
+from dashboard.sources.forms import SettingsForm
+from dashboard.sources.models import Source
+
+
+def change_source(form: SettingsForm, person: User) -> PlanVersion | None:
+    """The new plan, where the job has to hear of the change: it knows a source by its plan."""
+    cause = f"{first_name(person)} changed the settings of {form.source.name}"
+    with transaction.atomic():
+        before = Source.objects.select_for_update().get(pk=form.source.pk).spec()
+        source = form.save()
+        if source.spec() == before or planning.newest(source) is None:
+            return None
+        return planning.replan(source, cause)
+
+
+def delete_source(source: Source) -> str | None:
+    """Delete the source, or say why not."""
+    with transaction.atomic():
+        Source.objects.select_for_update().get(pk=source.pk)
+        names = [f"“{query.name}”" for query in source.queries.all()]
+        if names:
+            return f"Queries still read it: {', '.join(names)}. Delete them first."
+        try:
+            planning.retire(source)
+        except WireDown as error:
+            return f"Not deleted, because the job cannot be told: {error} Try again once it does."
+        source.delete()
+    return None

@@ -1,0 +1,272 @@
+"""What `export` writes `import` reads back, on a real database; a second time it changes nothing."""
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import LazySettings
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.utils import timezone
+
+from dashboard.models import Connection, PlanVersion, SavedQuery, Source
+from dashboard.planning import service, wire
+from dashboard.platform.problems import Problem
+from streaming.security import Security, seal, unseal
+from tests.dashboard.places import connection_to
+
+SECRET = "heron-at-the-weir-8"
+Edit = Callable[[dict[str, Any]], None]
+
+
+@pytest.fixture(autouse=True)
+def no_kafka(settings: LazySettings) -> None:
+    settings.KAFKA_BOOTSTRAP = "127.0.0.1:1"
+    wire._forget_producer()
+
+
+@pytest.fixture
+def everything(hot: SavedQuery, ana: User, bo: User) -> SavedQuery:
+    """A guarded connection, two sources, three queries of all kinds of windows, one of them paused."""
+    how = Security("SASL_PLAINTEXT", "PLAIN", username="ana", sealed_password=seal(SECRET))
+    guarded = connection_to("kafka:9092", how, name="Guarded", created_by=ana)
+    web = Source.objects.create(
+        key="web",
+        name="web.requests",
+        connection=guarded,
+        topic="web.requests",
+        schema=[["at", "text"], ["user.name", "text"], ["ms", "number"]],
+        event_time="at",
+        time_unit="pattern",
+        time_pattern="%d/%m/%Y %H:%M:%S",
+        time_zone="Europe/Vienna",
+        future_bound=None,
+        past_bound=86_400_000,
+        created_by=bo,
+    )
+    SavedQuery.objects.create(
+        source=web,
+        name="Slow: “p95”\nby user",
+        computations=[{"aggregate": "count", "field": None}, {"aggregate": "max", "field": "ms * 2"}],
+        windows=[
+            {"range": "1h", "slide": "1h", "offset": "15m"},
+            {"count": 100, "every": 10},
+            {"gap": "30s"},
+        ],
+        where="ms > 1.5",
+        tags=["web", "no"],
+        paused_at=timezone.now(),
+        paused_by=bo,
+    )
+    SavedQuery.objects.create(
+        source=web,
+        name="All",
+        computations=[{"aggregate": "count", "field": None}],
+        windows=[{"range": "1m", "slide": "1m"}],
+        owner=bo,
+    )
+    return hot
+
+
+def export(path: Path) -> dict[str, Any]:
+    call_command("export", out=path)
+    content: dict[str, Any] = yaml.safe_load(path.read_text())
+    return content
+
+
+def taken(path: Path, **options: Any) -> list[str]:
+    out = StringIO()
+    call_command("import", str(path), stdout=out, **options)
+    return out.getvalue().splitlines()
+
+
+def edited(path: Path, edit: Edit) -> Path:
+    content = yaml.safe_load(path.read_text())
+    edit(content)
+    path.write_text(yaml.safe_dump(content, allow_unicode=True))
+    return path
+
+
+def one(content: dict[str, Any], kind: str, name: str) -> dict[str, Any]:
+    return next(entry for entry in content[kind] if entry["name"] == name)
+
+
+AS_IT_WAS = ["2 connections as they were.", "2 sources as they were.", "3 queries as they were."]
+
+
+def test_an_empty_millrace_takes_over_all_of_another(everything: SavedQuery, tmp_path: Path) -> None:
+    file = tmp_path / "millrace.yaml"
+    before = export(file)
+    specs = {query.key: query.spec() for query in SavedQuery.objects.all()}
+    sources = {source.key: source.spec() for source in Source.objects.all()}
+    assert SECRET not in file.read_text()
+    assert Connection.objects.get(name="Guarded").sealed_password not in file.read_text()
+    SavedQuery.with_deleted.all().delete()
+    Source.objects.all().delete()
+    Connection.objects.all().delete()
+    assert taken(file) == [
+        "2 connections added.",
+        "2 sources added.",
+        "3 queries added.",
+        "“Guarded” has no password here: type it on the page of the connection.",
+    ]
+    assert export(tmp_path / "again.yaml") == before
+    assert {query.key: query.spec() for query in SavedQuery.objects.all()} == specs
+    for source in Source.objects.all():
+        assert source.spec().schema == sources[source.key].schema
+        assert source.spec().time_pattern == sources[source.key].time_pattern
+    planned = {
+        query.id for source in Source.objects.all() for query in service.newest(source).value().all_queries
+    }
+    assert planned == {
+        query.id for row in SavedQuery.objects.filter(paused_at=None) for query in row.queries()
+    }
+    assert taken(file) == AS_IT_WAS
+
+
+def test_importing_what_was_exported_changes_nothing(everything: SavedQuery, tmp_path: Path) -> None:
+    file = tmp_path / "millrace.yaml"
+    export(file)
+    assert taken(file) == AS_IT_WAS
+    assert not PlanVersion.objects.exists()
+    assert unseal(Connection.objects.get(name="Guarded").sealed_password) == SECRET
+
+
+def test_an_edit_changes_just_what_it_says(everything: SavedQuery, tmp_path: Path) -> None:
+    file = tmp_path / "millrace.yaml"
+    export(file)
+
+    def edit(content: dict[str, Any]) -> None:
+        one(content, "queries", "Hot devices")["windows"] = "1m, 5m, 1h every 10s"
+        new = {**one(content, "queries", "Hot devices"), "key": "colder", "name": "Cold devices"}
+        content["queries"].append(new)
+
+    edited(file, edit)
+    would = [
+        "2 connections as they were.",
+        "2 sources as they were.",
+        "1 query changed, 1 added, 2 as they were.",
+    ]
+    assert taken(file, dry_run=True) == [*would, "Only looked: nothing was changed."]
+    assert SavedQuery.objects.count() == 3
+    assert not PlanVersion.objects.exists()
+    assert taken(file) == would
+    everything.refresh_from_db()
+    assert everything.windows[-1] == {"range": "1h", "slide": "10s"}
+    assert SavedQuery.objects.get(key="colder").name == "Cold devices"
+    plan = PlanVersion.objects.get()
+    assert (plan.source.key, plan.cause) == ("sensors", "Import of 2 queries")
+    assert taken(file) == [*would[:2], "4 queries as they were."]
+
+
+def test_a_changed_connection_keeps_its_password_and_tells_its_sources(
+    everything: SavedQuery, tmp_path: Path
+) -> None:
+    file = tmp_path / "millrace.yaml"
+    web = Source.objects.get(key="web")
+    service.replan(web, "first")
+    export(file)
+
+    def edit(content: dict[str, Any]) -> None:
+        one(content, "connections", "Guarded")["username"] = "bo"
+
+    assert taken(edited(file, edit))[0] == "1 connection changed, 1 as it was."
+    guarded = Connection.objects.get(name="Guarded")
+    assert (guarded.username, unseal(guarded.sealed_password)) == ("bo", SECRET)
+    assert service.newest(web).cause == "Import changed the settings of web.requests"
+
+
+def test_pausing_and_deleting_are_undone_by_a_file(everything: SavedQuery, tmp_path: Path) -> None:
+    file = tmp_path / "millrace.yaml"
+    export(file)
+    SavedQuery.objects.filter(key=everything.key).update(deleted_at=timezone.now())
+    SavedQuery.objects.filter(name="All").update(paused_at=timezone.now())
+    assert taken(file)[2] == "1 query changed, 1 added, 1 as it was."
+    assert SavedQuery.objects.get(name="All").paused_at is None
+    assert SavedQuery.objects.filter(key=everything.key).exists()
+
+
+def test_who_is_not_known_here_is_named(everything: SavedQuery, tmp_path: Path) -> None:
+    file = tmp_path / "millrace.yaml"
+    export(file)
+
+    def edit(content: dict[str, Any]) -> None:
+        one(content, "queries", "All")["owner"] = "zoe"
+
+    note = "There is no user “zoe” here: what is theirs can be changed by administrators alone."
+    for _ in range(2):
+        assert note in taken(edited(file, edit))
+    assert SavedQuery.objects.get(name="All").owner.username == "bo"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "sentence"),
+    [
+        (
+            "queries",
+            "All",
+            {"where": "mss > 1"},
+            "Query “All”: No field “mss” in web.requests (character 1).",
+        ),
+        ("queries", "All", {"windows": "soon"}, "Query “All”: “soon” is not a duration"),
+        ("queries", "All", {"group_by": "ms"}, "Query “All”: “group_by” must be a list."),
+        ("queries", "All", {"colour": 1}, "Query “All”: There is no “colour” here."),
+        ("queries", "All", {"source": "sensors"}, "Query “All”: A query stays with its source"),
+        ("queries", "All", {"key": "no key"}, "Query “All”: “key”: "),
+        ("sources", "sensors", {"topic": "other"}, "Source “sensors”: A source keeps its topic"),
+        ("sources", "sensors", {"name": "web.requests"}, "There is a source “web.requests” already"),
+        (
+            "connections",
+            "Guarded",
+            {"bootstrap_servers": "evil:1"},
+            "The servers changed: type the password again",
+        ),
+        ("connections", "Guarded", {"password": "x"}, "Connection “Guarded”: There is no “password” here."),
+    ],
+)
+def test_a_mistake_is_named_and_nothing_is_changed(
+    everything: SavedQuery, tmp_path: Path, kind: str, name: str, change: dict[str, Any], sentence: str
+) -> None:
+    file = tmp_path / "millrace.yaml"
+    before = export(file)
+
+    def edit(content: dict[str, Any]) -> None:
+        one(content, "queries", "Hot devices")["name"] = "Renamed"
+        one(content, kind, name).update(change)
+
+    with pytest.raises(Problem) as refused:
+        taken(edited(file, edit))
+    assert sentence in str(refused.value)
+    assert str(refused.value).endswith("\nNothing was changed.")
+    assert export(tmp_path / "after.yaml") == before
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: [", "This is not YAML"),
+        ("- 1", "This is no file of `./millrace export`"),
+        ("millrace: 2", "This is no file of `./millrace export`"),
+        ("millrace: 1\nboards: []", "There is no “boards”"),
+        ("millrace: 1\nqueries: 5", "“queries” must be a list of objects."),
+        ("millrace: 1\nqueries: [{key: a}, {key: a}]", "“a” is in “queries” twice"),
+        ("millrace: 1\nqueries: [{}]", "“key” is missing."),
+    ],
+)
+@pytest.mark.django_db
+def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "file.yaml"
+    file.write_text(text)
+    with pytest.raises(Problem) as refused:
+        taken(file)
+    assert sentence in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path, db: None) -> None:
+    with pytest.raises(Problem, match="There is no file"):
+        taken(tmp_path / "missing.yaml")
+    with pytest.raises(Problem, match="cannot be written"):
+        export(tmp_path / "no" / "such.yaml")
