@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.query_list, name="queries"),
     path("new/", views.query_new, name="query-new"),
     path("preview/", views.query_preview, name="query-preview"),
+    path("sample/", views.query_sample, name="query-sample"),
     path("bulk/", views.query_bulk, name="query-bulk"),
     path("view/", views.query_view, name="query-view"),
     path("<slug:key>/", views.query_page, name="query"),

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -21,6 +21,7 @@ from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, Problem, check_draft
 from dashboard.queries.models import SavedQuery
+from dashboard.queries.sampling import Busy, NoPreview, sampled
 from dashboard.queries.states import state_of
 from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
@@ -182,11 +183,7 @@ def _kept_to(source: Source, written: Written) -> Written:
 @require_POST
 def query_preview(request: HttpRequest) -> HttpResponse:
     """What saving would do, while it is typed. Where nothing can be computed, the last answer stays."""
-    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
-    source = editing.source if editing else _chosen_source(request)
-    written = read_written(request.POST, source)
-    if editing:
-        written = _kept_to(editing.source, written)
+    editing, source, written = _typed(request)
     source_changed = (
         written.view == FORM
         and source is not None
@@ -202,6 +199,27 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     if written.checked.answerable is None:
         response["HX-Reswap"] = "none"
     return response
+
+
+def _typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
+    """What stands in the form: the query that is edited, the source that is chosen, and what was typed."""
+    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
+    source = editing.source if editing else _chosen_source(request)
+    written = read_written(request.POST, source)
+    return editing, source, _kept_to(editing.source, written) if editing else written
+
+
+@require_POST
+def query_sample(request: HttpRequest) -> JsonResponse:
+    """The draft computed on the newest messages, as series; nothing while there is nothing to compute."""
+    checked = _typed(request)[2].checked
+    if checked.answerable is None or checked.draft.source is None:
+        return JsonResponse({"answerable": False})
+    try:
+        return JsonResponse({"answerable": True, **sampled(checked.draft.source, checked.answerable)})
+    except NoPreview as problem:
+        told = {"problem": str(problem), "busy": isinstance(problem, Busy)}
+        return JsonResponse({"answerable": True, **told})
 
 
 @require_POST
