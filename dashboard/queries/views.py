@@ -133,7 +133,7 @@ def query_new(request: HttpRequest) -> HttpResponse:
     written = read_written(request.POST, source)
     checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
-        return render(request, "queries/form.html", _written_context(written), status=422)
+        return render(request, "queries/form.html", written_context(written), status=422)
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -156,7 +156,7 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "queries/form.html", _form_context(Draft.saved(query), editing=query))
     written = _kept_to(query.source, read_written(request.POST, query.source))
     if written.checked.answerable is None or not written.checked.is_good:
-        return render(request, "queries/form.html", _written_context(written, editing=query), status=422)
+        return render(request, "queries/form.html", written_context(written, editing=query), status=422)
     plan = actions.change_query(query, written.checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -183,7 +183,7 @@ def _kept_to(source: Source, written: Written) -> Written:
 @require_POST
 def query_preview(request: HttpRequest) -> HttpResponse:
     """What saving would do, while it is typed. Where nothing can be computed, the last answer stays."""
-    editing, source, written = _typed(request)
+    editing, source, written = typed(request)
     source_changed = (
         written.view == FORM
         and source is not None
@@ -191,7 +191,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     )
     if source_changed:
         written = replace(written, checked=check_draft(written.draft.moved()))
-    context = _written_context(written, editing=editing)
+    context = written_context(written, editing=editing)
     if not written.draft.name:
         context["problems"].pop("name", None)  # not before someone tries to save: it is asked for first
     context["source_changed"] = source_changed
@@ -201,7 +201,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
+def typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
     """What stands in the form: the query that is edited, the source that is chosen, and what was typed."""
     editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
     source = editing.source if editing else _chosen_source(request)
@@ -212,7 +212,7 @@ def _typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Writ
 @require_POST
 def query_sample(request: HttpRequest) -> JsonResponse:
     """The draft computed on the newest messages, as series; nothing while there is nothing to compute."""
-    checked = _typed(request)[2].checked
+    checked = typed(request)[2].checked
     if checked.answerable is None or checked.draft.source is None:
         return JsonResponse({"answerable": False})
     try:
@@ -229,7 +229,7 @@ def query_view(request: HttpRequest) -> HttpResponse:
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source)
     wanted = request.POST.get("to", FORM)
-    context = _written_context(written, editing=editing)
+    context = written_context(written, editing=editing)
     if not written.checked.problems.keys() - {"name"} or not request.POST.get(written.view, "x").strip():
         text = shown_text(wanted, written.draft)
         context |= {"view": wanted, "text": text, "problems": {}, "stays": ""}
@@ -238,7 +238,7 @@ def query_view(request: HttpRequest) -> HttpResponse:
     return render(request, "queries/_body.html", context)
 
 
-def _written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
+def written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
     context = _form_context(written.draft, written.checked, editing=editing)
     return context | {"view": written.view, "text": written.text}
 

@@ -50,6 +50,10 @@ class Summary:
 Tell = Callable[[Progress], None]
 
 
+class TooManyResults(ValueError):
+    """More than can be kept; the message is the sentence shown to people."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """What is to be run over which events; `planned` refuses what does not fit together."""
@@ -94,6 +98,24 @@ class Replay:
             seconds = time.monotonic() - began
             compared = [] if verification is None else list(self._compared(engine, verification, tell))
         return Summary(engine.counts, results, seconds, engine.failures, compared)
+
+    def computed(self, tell: Tell, most_results: int) -> Engine:
+        """All that the log brings, its newest windows left open as they are; refuses too many results."""
+        engine = Engine(self.source, self.plan, self.read.partitions, self.read.whole)
+        now = int(time.time() * 1000)
+        fields = needed_fields(self.source, engine.timeline.lanes, engine.timeline.group_lanes)
+        results = 0
+        for batch in self.read.batches(fields, now):
+            known = len(engine.blocks)
+            engine.take(batch.rows)
+            results += sum(block.size for block in engine.blocks[known:])
+            if results > most_results:
+                raise TooManyResults(
+                    f"There would be more than {most_results:,} results:"
+                    " begin later, slide less often or group by fewer fields."
+                )
+            tell(Progress("reading", engine.counts.read, batch.done, self.read.total))
+        return engine
 
     def _read(self, engine: Engine, verification: Verification | None, tell: Tell) -> None:
         now = int(time.time() * 1000)
