@@ -14,6 +14,7 @@ from dashboard.live.history import Point, WindowHistory
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
 from dashboard.planning.adoption import joined_at
+from dashboard.planning.edits import edits_of
 from optimizer.cost import Calibration
 from optimizer.group_windows import SessionWindow
 from optimizer.queries import AnyQuery, Query
@@ -48,6 +49,7 @@ class WatchedQuery:
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
     paused: Message | None = None  # by whom and when (ms)
+    edits: tuple[tuple[int, str], ...] = ()  # when (ms) and how it was changed of late
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
@@ -69,6 +71,7 @@ class WatchedQuery:
             group_by=tuple(saved.group_by),
             windows=windows,
             paused=_paused(saved),
+            edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS),
         )
 
 
@@ -92,7 +95,7 @@ class QueryFeed:
     """One viewer's place in one query's history."""
 
     def __init__(self, query: WatchedQuery, hub: Hub) -> None:
-        self._query = query
+        self.query = query
         self._hub = hub
         self._sequence = 0
         self._revision = -1
@@ -103,14 +106,14 @@ class QueryFeed:
         revision = self._hub.history.revision
         if revision == self._revision:
             return None
-        series = [one for window in self._query.windows for one in self._series(window)]
+        series = [one for window in self.query.windows for one in self._series(window)]
         shown = {one["id"] for one in series}
         if self._sequence and shown == self._shown and not any(one["points"] for one in series):
             self._revision = revision
             return None
         message = {
             "type": "update" if self._sequence else "snapshot",
-            "query": self._query.key,
+            "query": self.query.key,
             "sequence": self._sequence + 1,
             "series": series,
             **({} if self._sequence else self._description()),
@@ -121,25 +124,24 @@ class QueryFeed:
 
     def _description(self) -> Message:
         return {
-            "source": self._query.source,
-            "topic": self._query.topic,
-            "source_address": self._query.source_address,
-            "group_by": list(self._query.group_by),
-            "lateness": self._query.lateness,
-            "paused": self._query.paused,
-            "windows": [
-                {"range": w.range, "slide": w.slide, "joined": w.joined} for w in self._query.windows
-            ],
-            "computations": list(dict.fromkeys(w.computation for w in self._query.windows)),
+            "source": self.query.source,
+            "topic": self.query.topic,
+            "source_address": self.query.source_address,
+            "group_by": list(self.query.group_by),
+            "lateness": self.query.lateness,
+            "paused": self.query.paused,
+            "edits": [list(edit) for edit in self.query.edits],
+            "windows": [{"range": w.range, "slide": w.slide, "joined": w.joined} for w in self.query.windows],
+            "computations": list(dict.fromkeys(w.computation for w in self.query.windows)),
         }
 
     def _group_count(self) -> int:
-        history = self._hub.history.windows.get(self._query.windows[0].id)
-        return len(history.groups()) if history and self._query.group_by else 0
+        history = self._hub.history.windows.get(self.query.windows[0].id)
+        return len(history.groups()) if history and self.query.group_by else 0
 
     def _series(self, window: WatchedWindow) -> list[Message]:
         history = self._hub.history.windows.get(window.id) or WindowHistory()
-        groups: list[GroupKey] = history.top(TOP_GROUPS) if self._query.group_by else [()]
+        groups: list[GroupKey] = history.top(TOP_GROUPS) if self.query.group_by else [()]
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:

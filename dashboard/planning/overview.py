@@ -67,6 +67,17 @@ def overview(plan: Plan, statistics: Statistics) -> Overview:
     )
 
 
+def cost_shares(plan: Plan, statistics: Statistics) -> dict[str, float]:
+    """Of every single-window query, its estimated share of the plan's cost: queries of a tree share alike."""
+    costs = {tree: tree_cost(tree.queries, statistics).total for tree in plan.trees if tree.queries}
+    apart = {tree: group_cost(tree.window, tree.key, statistics) for tree in plan.group_trees}
+    shares: dict[str, float] = {}
+    total = sum(costs.values()) + sum(apart.values())
+    for tree, cost in (*costs.items(), *apart.items()):
+        shares |= {query.id: cost / total / len(tree.queries) for query in tree.queries if total}
+    return shares
+
+
 def _row(tree: Tree, cost: float, total: float) -> TreeRow:
     return TreeRow(tree, cost, cost / total if total else 0.0, BY_NAME[tree.kernel].label)
 

@@ -13,9 +13,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import first_name, may_change, signed_in
+from dashboard.live.meters import statistics
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
+from dashboard.planning.overview import cost_shares
 from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
@@ -43,10 +45,12 @@ WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what el
 def query_list(request: HttpRequest) -> HttpResponse:
     queries = list(SavedQuery.objects.select_related("source", "owner", "paused_by"))
     words = request.GET.get("q", "").lower().split()
-    trees = _trees({query.source for query in queries})
+    sources = {query.source for query in queries}
+    trees, shares = _trees(sources), _cost_shares(sources)
     rows = [
         {
             "query": query,
+            "share": sum(shares.get(one.id, 0.0) for one in query.queries()),
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
             "state": state_of(query),
@@ -118,6 +122,16 @@ def _trees(sources: set[Source]) -> dict[str, str]:
         for version in versions
         for tree in version.value().all_trees
         for query in tree.queries
+    }
+
+
+def _cost_shares(sources: set[Source]) -> dict[str, float]:
+    """The estimated share of every single-window query in its plan's cost, until the job has measured it."""
+    versions = [version for source in sources if (version := planning.newest(source))]
+    return {
+        query: share
+        for version in versions
+        for query, share in cost_shares(version.value(), statistics(version.source.key)).items()
     }
 
 
