@@ -76,7 +76,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         for key in queries.keys() - viewer.watched:
             await self.channel_layer.group_add(query_group(key), self.channel_name)
         viewer.redefine(queries)
-        viewer.list_rows((await _look_up(self._listed, []))[0])
+        viewer.list_rows(await _look_up_rows(self._listed))
         await self._tell(viewer)
 
     async def clock_tick(self, event: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.channel_layer.group_add(query_group(key), self.channel_name)
         throughput, health = wanted.get("plan") is True, wanted.get("health") is True
         viewer.watch(queries, sources, throughput=throughput, health=health)
-        viewer.list_rows((await _look_up(self._listed, []))[0])
+        viewer.list_rows(await _look_up_rows(self._listed))
         for key in sorted({*keys, *source_keys} - {*queries, *sources}):
             await self.send_json(viewer.numbered({"type": "missing", "key": key}))
 
@@ -125,3 +125,9 @@ def _look_up(keys: list[str], source_keys: list[str]) -> tuple[dict[str, Watched
     saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
     sources = Source.objects.filter(key__in=source_keys).values_list("key", flat=True)
     return {query.key: WatchedQuery.of(query, wall_clock()) for query in saved}, list(sources)
+
+
+@database_sync_to_async  # type: ignore[untyped-decorator]
+def _look_up_rows(keys: list[str]) -> dict[str, WatchedQuery]:
+    saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
+    return {query.key: WatchedQuery.listed(query) for query in saved}

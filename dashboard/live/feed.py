@@ -4,7 +4,7 @@ A `QueryFeed` remembers what its viewer has: it answers with all of it first, th
 since, however long that was. A slow viewer gets fewer and larger messages, and nothing ever queues up.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dashboard.accounts.people import first_name
@@ -53,15 +53,18 @@ class WatchedQuery:
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
+        listed = cls.listed(saved)
+        joined = joined_at(saved.source, saved.queries(), now)
+        windows = tuple(replace(window, joined=joined.get(window.id)) for window in listed.windows)
+        return replace(listed, windows=windows, edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS))
+
+    @classmethod
+    def listed(cls, saved: SavedQuery) -> "WatchedQuery":
+        """Without what only the plans of the past tell: a list is long, and does not show it."""
         spec = saved.spec()
         members = spec.members(saved.key)
-        joined = joined_at(saved.source, [query for _, _, query in members], now)
         # Many groups times many windows is no chart: grouped queries show their first window.
         shown = members[:: len(spec.windows)] if saved.group_by else members
-        windows = tuple(
-            WatchedWindow(query.id, *_measures(query), computation.words, joined.get(query.id))
-            for computation, _, query in shown
-        )
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -69,9 +72,11 @@ class WatchedQuery:
             source_address=saved.source.get_absolute_url(),
             lateness=saved.source.allowed_lateness,
             group_by=tuple(saved.group_by),
-            windows=windows,
+            windows=tuple(
+                WatchedWindow(query.id, *_measures(query), computation.words)
+                for computation, _, query in shown
+            ),
             paused=_paused(saved),
-            edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS),
         )
 
 

@@ -57,10 +57,10 @@ def _groups(blocks: Sequence[ResultBlock]) -> tuple[int, list[GroupKey]]:
     """How many groups there are, and those with the greatest newest final values."""
     newest: dict[GroupKey, float] = {}
     keys = None
-    for block in reversed(blocks):
-        if block.keys == keys and len(newest) and block.final:
+    for block in sorted(blocks, key=lambda block: (block.final, block.end), reverse=True):
+        if block.keys == keys:
             continue  # mostly the groups are those of the block after it, which is newer
-        keys = block.keys if block.final else None
+        keys = block.keys
         for group, value, _ in block.rows():
             newest.setdefault(tuple(group), _rank(value))
     return len(newest), [group for group, _ in nlargest(TOP_GROUPS, newest.items(), key=lambda one: one[1])]

@@ -11,7 +11,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from kafka.admin import NewTopic
-from pytest_django.fixtures import SettingsWrapper
 
 from dashboard.models import Connection, Source
 from dashboard.queries import backtests
@@ -25,7 +24,7 @@ PATIENCE = 60.0
 
 
 @pytest.fixture(autouse=True)
-def own_folder(settings: SettingsWrapper, tmp_path: Path) -> None:
+def own_folder(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
 
 
