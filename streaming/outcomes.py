@@ -146,7 +146,8 @@ def _trees(
 def _queries(timeline: Timeline, outcome: Outcome) -> dict[str, dict[str, Any]]:
     """By query that was answered: its tree, so that its part of the tree's work can be told, and how much."""
     lane_of = _lane_of(timeline)
-    tree_of = {lane.id: lane.tree for lane in (*timeline.lanes, *timeline.group_lanes)}
+    tree_of = {lane.id: lane.tree for lane in timeline.lanes}
+    tree_of |= {lane.id: lane.tree for lane in timeline.group_lanes}
     windows = Counter(block.query for block in outcome.blocks)
     return {
         query: {"tree": tree_of[lane_of[query]], "windows": windows[query], "results": results}

@@ -39,9 +39,7 @@ class Running:
         self.hub = Hub()
         self.published = 0
         self.plan, self.looked = 1, 0
-        relay = Relay(
-            self.hub, lambda: Reader(broker, topics), publish=self._publish, newest_plan=lambda: self.plan
-        )
+        relay = Relay(self.hub, lambda: Reader(broker, topics), self._publish, self._newest_plan)
         self.task = asyncio.create_task(relay.run())
 
     def _newest_plan(self) -> int:

@@ -175,4 +175,5 @@ async def test_a_list_of_queries_is_kept_up_to_date(
     assert (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] == "absent"
     await database_sync_to_async(pause_queries)([hot], ana)
     await plan_made()
-    assert (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] == "paused"
+    while (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] != "paused":
+        pass  # one that was under way
