@@ -153,7 +153,7 @@ def _held(source: Source) -> dict[str, Any]:
             span.close()
     except SourceProblem as problem:
         return {"problem": str(problem)}
-    return {"held_since": _moment(oldest), "held": span.total}
+    return {"held_since": _moment(oldest), "held": f"{span.total:,}"}
 
 
 def _moment(milliseconds: int | None) -> datetime | None:

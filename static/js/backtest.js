@@ -9,7 +9,7 @@ const shown = new ComputedResults(element);
 function basis({ series }) {
   const drawn = series.reduce((sum, { points }) => sum + points.length, 0);
   const all = series.reduce((sum, { of }) => sum + of, 0);
-  return drawn < all ? `least and greatest values of ${whole(all)} results` : `${whole(all)} results`;
+  return drawn < all ? `the least and greatest of ${whole(all)} values` : "";
 }
 
 try {

@@ -35,7 +35,7 @@ class Preview {
     if (!answer.answerable) return this.shown.say("Nothing to preview yet.", "It appears once the windows and the field are given.");
     if (answer.busy) this.#again = setTimeout(() => this.ask(), AGAIN_MS);
     if (answer.problem) return this.shown.say("No preview.", answer.problem);
-    this.shown.show({ ...answer, basis: `on the ${answer.whole ? "" : "newest "}${whole(answer.messages)} messages` });
+    this.shown.show({ ...answer, basis: `on ${answer.whole ? "all" : "the newest"} ${whole(answer.messages)} messages` });
   }
 }
 

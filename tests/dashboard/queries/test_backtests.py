@@ -73,7 +73,7 @@ def run(client: Client, test: BackTest, **when: str) -> None:
 def test_a_draft_runs_over_all_that_kafka_holds(as_ana: Client, readings: Source) -> None:
     test = asked(as_ana, readings, name="", group_by="device")
     page = as_ana.get(f"/queries/backtests/{test.key}/").content.decode()
-    assert "Kafka holds 3000 messages" in page
+    assert "Kafka holds 3,000 messages" in page
     run(as_ana, test)
     assert test.state == backtests.DONE, test.problem
     page = as_ana.get(f"/queries/backtests/{test.key}/").content.decode()
