@@ -170,8 +170,9 @@ export class ComputedResults {
 
   #showTable(series) {
     const ends = [...new Set(series.flatMap(({ points }) => [...points.keys()]))].sort((a, b) => b - a);
+    const allWhole = series.every(({ points }) => [...points.values()].every(([, value]) => !isNumber(value) || Number.isInteger(value)));
     const head = make("tr", "", make("th", "", "Window ends"), ...series.map(({ label }) => make("th", "right", label)));
-    const body = ends.slice(0, MOST_ROWS).map((end) => make("tr", "", this.#time(end), ...series.map(({ points }) => this.#cell(points.get(end)))));
+    const body = ends.slice(0, MOST_ROWS).map((end) => make("tr", "", this.#time(end), ...series.map(({ points }) => this.#cell(points.get(end), allWhole))));
     const notes = [ends.length > MOST_ROWS ? `The newest ${MOST_ROWS} of ${whole(ends.length)} windows.` : "", this.#more(series)].filter(Boolean);
     this.table.replaceChildren(make("table", "list", make("thead", "", head), make("tbody", "", ...body)), make("p", "legend-note", notes.join(" ")));
   }
@@ -182,10 +183,10 @@ export class ComputedResults {
     return make("td", "figures", time);
   }
 
-  #cell(point) {
+  #cell(point, allWhole) {
     if (!point) return make("td", "right quiet", "–");
     const [, value, final] = point;
-    const words = isNumber(value) || value === null ? number(value) : typeof value === "string" ? value : JSON.stringify(value.items ?? value);
+    const words = isNumber(value) || value === null ? number(value, allWhole) : typeof value === "string" ? value : JSON.stringify(value.items ?? value);
     const cell = make("td", "right", (final ? "" : "≈ ") + words);
     if (!final) cell.title = "Provisional: later events may change it.";
     return cell;
