@@ -17,6 +17,8 @@ env.read_env(BASE_DIR / ".env")
 
 VAR_DIR = Path(env("MILLRACE_VAR", default=str(BASE_DIR / "var"))).resolve()
 VAR_DIR.mkdir(parents=True, exist_ok=True)
+# Before anything compiled is imported: set-up has filled this cache, and previews use it, too.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(VAR_DIR / "numba"))
 
 
 def _kept_secret(name: str, make: Callable[[], str]) -> str:

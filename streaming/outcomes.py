@@ -1,5 +1,6 @@
 """What a batch made of a shard, and what of it is told in meters."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,7 @@ def meter(
         "results": sum(block.size for block in outcome.blocks),
         "groups": sum(len(index) for index in shard.groups.values()),
         "trees": trees,
-        "queries": outcome.results_by_query(),
+        "queries": _queries(shard.meta.timeline, outcome),
         "recall": _recall(shard),
         "waiting": _waiting(shard),
     }
@@ -142,10 +143,28 @@ def _trees(
     return trees
 
 
-def _results_by_lane(timeline: Timeline, outcome: Outcome) -> dict[str, int]:
+def _queries(timeline: Timeline, outcome: Outcome) -> dict[str, dict[str, Any]]:
+    """By query that was answered: its tree, so that its part of the tree's work can be told, and how much."""
+    lane_of = _lane_of(timeline)
+    tree_of = {lane.id: lane.tree for lane in timeline.lanes}
+    tree_of |= {lane.id: lane.tree for lane in timeline.group_lanes}
+    windows = Counter(block.query for block in outcome.blocks)
+    return {
+        query: {"tree": tree_of[lane_of[query]], "windows": windows[query], "results": results}
+        for query, results in outcome.results_by_query().items()
+    }
+
+
+def _lane_of(timeline: Timeline) -> dict[str, str]:
+    """By query, the lane that answers it now."""
     lane_of = {member.query: member.segments[-1].lane for member in timeline.members}
     for lane in timeline.group_lanes:
         lane_of |= {asked.query: lane.id for asked in lane.asked}
+    return lane_of
+
+
+def _results_by_lane(timeline: Timeline, outcome: Outcome) -> dict[str, int]:
+    lane_of = _lane_of(timeline)
     found: dict[str, int] = {}
     for query, results in outcome.results_by_query().items():
         found[lane_of[query]] = found.get(lane_of[query], 0) + results

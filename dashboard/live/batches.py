@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from dashboard.live.messages import MeterMessage, Recall, TreeMeter
+from dashboard.live.messages import MeterMessage, QueryMeter, Recall, TreeMeter
 
 END_OF_TIME_MS = 253_402_300_800_000  # the year 10000
 
@@ -29,6 +29,15 @@ class TreeWork:
 
 
 @dataclass(frozen=True)
+class QueryWork:
+    """How much one single-window query was answered in one batch, over all shards."""
+
+    tree: str
+    windows: int = 0
+    results: int = 0
+
+
+@dataclass(frozen=True)
 class Batch:
     """One batch of one source. Every shard repeats what belongs to the whole batch."""
 
@@ -51,6 +60,9 @@ class Batch:
     trees: Mapping[str, TreeWork] = field(default_factory=dict)
     active: tuple[int, ...] | None = None  # partitions that are waited for; None: not told
     recalled: float | None = None  # the part that has been read of what new queries lack of the past
+    recalled_for: tuple[str, ...] = ()  # these queries
+    queries: Mapping[str, QueryWork] = field(default_factory=dict)
+    waiting: Mapping[str, int] = field(default_factory=dict)  # by query, when its first whole window ends
 
     @property
     def busy_seconds(self) -> float:
@@ -82,6 +94,9 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         trees=_trees(shard["trees"] for shard in shards),
         active=_active(whole.get("active")),
         recalled=_recalled(whole.get("recall")),
+        recalled_for=_recalled_for(whole.get("recall")),
+        queries=_queries(shard.get("queries", {}) for shard in shards),
+        waiting=whole.get("waiting", {}),
     )
 
 
@@ -91,6 +106,23 @@ def _active(partitions: list[int] | None) -> tuple[int, ...] | None:
 
 def _recalled(recall: Recall | None) -> float | None:
     return None if recall is None else recall["read"] / max(1, recall["messages"])
+
+
+def _recalled_for(recall: Recall | None) -> tuple[str, ...]:
+    return () if recall is None else tuple(recall["queries"])
+
+
+def _queries(shards: Iterable[Mapping[str, QueryMeter | int]]) -> dict[str, QueryWork]:
+    found: dict[str, QueryWork] = {}
+    for shard in shards:
+        for query, told in shard.items():
+            if isinstance(told, int):
+                continue
+            known = found.get(query, QueryWork(told["tree"]))
+            found[query] = QueryWork(
+                told["tree"], known.windows + told["windows"], known.results + told["results"]
+            )
+    return found
 
 
 def _state_bytes(shards: Collection[MeterMessage]) -> int | None:

@@ -1,7 +1,8 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
-Client messages: `watch` {queries, sources, plan, health}, `ack` {count}. Server messages: `state`, `source`,
-`health`, `throughput`, `missing`, `snapshot` and `update` of a query (numbered per query: a gap shows).
+Client messages: `watch` {queries, sources, rows, plan, health}, `ack` {count}. Server messages: `state`,
+`source`, `health`, `throughput`, `missing`, `rows` (of a list of queries), `snapshot` and `update` of a query
+(numbered per query: a gap shows). A query that is changed, paused or resumed begins with a snapshot again.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from dashboard.models import SavedQuery, Source
 
 RENEW_SECONDS = 6 * 3600.0  # channel groups forget their members after 24 h
 MAX_WATCHED = 200
+MAX_ROWS = 1_000
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -29,6 +31,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         super().__init__()
         self._start_relay = start_relay
         self._viewer: Viewer | None = None
+        self._wanted: list[str] = []  # keys of queries, also of those that are missing
+        self._listed: list[str] = []
         self._renewed_at = time.monotonic()
         self._telling = asyncio.Lock()
 
@@ -60,6 +64,21 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             self._viewer.changed(event["query"])
             await self._tell(self._viewer)
 
+    async def plan_made(self, event: dict[str, Any]) -> None:
+        """Somebody changed, paused, resumed, deleted or brought back a query of a source."""
+        viewer = self._viewer
+        if viewer is None or not (self._wanted or self._listed):
+            return
+        queries, _ = await _look_up(self._wanted, [])
+        for key in sorted(viewer.watched - queries.keys()):
+            await self.channel_layer.group_discard(query_group(key), self.channel_name)
+            await self.send_json(viewer.numbered({"type": "missing", "key": key}))
+        for key in queries.keys() - viewer.watched:
+            await self.channel_layer.group_add(query_group(key), self.channel_name)
+        viewer.redefine(queries)
+        viewer.list_rows(await _look_up_rows(self._listed))
+        await self._tell(viewer)
+
     async def clock_tick(self, event: dict[str, Any]) -> None:
         if self._viewer is None:
             return
@@ -74,6 +93,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
     async def _watch(self, viewer: Viewer, wanted: dict[str, Any]) -> None:
         keys, source_keys = _texts(wanted.get("queries")), _texts(wanted.get("sources"))
+        self._wanted, self._listed = keys, _texts(wanted.get("rows"), MAX_ROWS)
         queries, sources = await _look_up(keys, source_keys)
         for key in viewer.watched - queries.keys():
             await self.channel_layer.group_discard(query_group(key), self.channel_name)
@@ -81,6 +101,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.channel_layer.group_add(query_group(key), self.channel_name)
         throughput, health = wanted.get("plan") is True, wanted.get("health") is True
         viewer.watch(queries, sources, throughput=throughput, health=health)
+        viewer.list_rows(await _look_up_rows(self._listed))
         for key in sorted({*keys, *source_keys} - {*queries, *sources}):
             await self.send_json(viewer.numbered({"type": "missing", "key": key}))
 
@@ -94,9 +115,9 @@ def _groups(viewer: Viewer) -> list[str]:
     return [EVERYONE, *map(query_group, viewer.watched)]
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: Any, most: int = MAX_WATCHED) -> list[str]:
     texts = [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
-    return list(dict.fromkeys(texts))[:MAX_WATCHED]
+    return list(dict.fromkeys(texts))[:most]
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
@@ -104,3 +125,9 @@ def _look_up(keys: list[str], source_keys: list[str]) -> tuple[dict[str, Watched
     saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
     sources = Source.objects.filter(key__in=source_keys).values_list("key", flat=True)
     return {query.key: WatchedQuery.of(query, wall_clock()) for query in saved}, list(sources)
+
+
+@database_sync_to_async  # type: ignore[untyped-decorator]
+def _look_up_rows(keys: list[str]) -> dict[str, WatchedQuery]:
+    saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
+    return {query.key: WatchedQuery.listed(query) for query in saved}

@@ -4,7 +4,7 @@ A `QueryFeed` remembers what its viewer has: it answers with all of it first, th
 since, however long that was. A slow viewer gets fewer and larger messages, and nothing ever queues up.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dashboard.accounts.people import first_name
@@ -14,6 +14,7 @@ from dashboard.live.history import Point, WindowHistory
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
 from dashboard.planning.adoption import joined_at
+from dashboard.planning.edits import edits_of
 from optimizer.cost import Calibration
 from optimizer.group_windows import SessionWindow
 from optimizer.queries import AnyQuery, Query
@@ -48,18 +49,22 @@ class WatchedQuery:
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
     paused: Message | None = None  # by whom and when (ms)
+    edits: tuple[tuple[int, str], ...] = ()  # when (ms) and how it was changed of late
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
+        listed = cls.listed(saved)
+        joined = joined_at(saved.source, saved.queries(), now)
+        windows = tuple(replace(window, joined=joined.get(window.id)) for window in listed.windows)
+        return replace(listed, windows=windows, edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS))
+
+    @classmethod
+    def listed(cls, saved: SavedQuery) -> "WatchedQuery":
+        """Without what only the plans of the past tell: a list is long, and does not show it."""
         spec = saved.spec()
         members = spec.members(saved.key)
-        joined = joined_at(saved.source, [query for _, _, query in members], now)
         # Many groups times many windows is no chart: grouped queries show their first window.
         shown = members[:: len(spec.windows)] if saved.group_by else members
-        windows = tuple(
-            WatchedWindow(query.id, *_measures(query), computation.words, joined.get(query.id))
-            for computation, _, query in shown
-        )
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -67,7 +72,10 @@ class WatchedQuery:
             source_address=saved.source.get_absolute_url(),
             lateness=saved.source.allowed_lateness,
             group_by=tuple(saved.group_by),
-            windows=windows,
+            windows=tuple(
+                WatchedWindow(query.id, *_measures(query), computation.words)
+                for computation, _, query in shown
+            ),
             paused=_paused(saved),
         )
 
@@ -92,7 +100,7 @@ class QueryFeed:
     """One viewer's place in one query's history."""
 
     def __init__(self, query: WatchedQuery, hub: Hub) -> None:
-        self._query = query
+        self.query = query
         self._hub = hub
         self._sequence = 0
         self._revision = -1
@@ -103,14 +111,14 @@ class QueryFeed:
         revision = self._hub.history.revision
         if revision == self._revision:
             return None
-        series = [one for window in self._query.windows for one in self._series(window)]
+        series = [one for window in self.query.windows for one in self._series(window)]
         shown = {one["id"] for one in series}
         if self._sequence and shown == self._shown and not any(one["points"] for one in series):
             self._revision = revision
             return None
         message = {
             "type": "update" if self._sequence else "snapshot",
-            "query": self._query.key,
+            "query": self.query.key,
             "sequence": self._sequence + 1,
             "series": series,
             **({} if self._sequence else self._description()),
@@ -121,25 +129,24 @@ class QueryFeed:
 
     def _description(self) -> Message:
         return {
-            "source": self._query.source,
-            "topic": self._query.topic,
-            "source_address": self._query.source_address,
-            "group_by": list(self._query.group_by),
-            "lateness": self._query.lateness,
-            "paused": self._query.paused,
-            "windows": [
-                {"range": w.range, "slide": w.slide, "joined": w.joined} for w in self._query.windows
-            ],
-            "computations": list(dict.fromkeys(w.computation for w in self._query.windows)),
+            "source": self.query.source,
+            "topic": self.query.topic,
+            "source_address": self.query.source_address,
+            "group_by": list(self.query.group_by),
+            "lateness": self.query.lateness,
+            "paused": self.query.paused,
+            "edits": [list(edit) for edit in self.query.edits],
+            "windows": [{"range": w.range, "slide": w.slide, "joined": w.joined} for w in self.query.windows],
+            "computations": list(dict.fromkeys(w.computation for w in self.query.windows)),
         }
 
     def _group_count(self) -> int:
-        history = self._hub.history.windows.get(self._query.windows[0].id)
-        return len(history.groups()) if history and self._query.group_by else 0
+        history = self._hub.history.windows.get(self.query.windows[0].id)
+        return len(history.groups()) if history and self.query.group_by else 0
 
     def _series(self, window: WatchedWindow) -> list[Message]:
         history = self._hub.history.windows.get(window.id) or WindowHistory()
-        groups: list[GroupKey] = history.top(TOP_GROUPS) if self._query.group_by else [()]
+        groups: list[GroupKey] = history.top(TOP_GROUPS) if self.query.group_by else [()]
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:

@@ -21,6 +21,14 @@ class Recall(TypedDict):
     messages: int
 
 
+class QueryMeter(TypedDict):
+    """What one query was answered in one shard's part of a batch."""
+
+    tree: str
+    windows: int
+    results: int
+
+
 class MeterMessage(TypedDict):
     """What one shard did in one batch; events to map_seconds are the whole batch's, the rest its own."""
 
@@ -45,6 +53,8 @@ class MeterMessage(TypedDict):
     state_bytes: NotRequired[int]  # where the state store tells it
     recall: NotRequired[Recall | None]
     trees: dict[str, TreeMeter]
+    queries: NotRequired[dict[str, QueryMeter | int]]  # older jobs told the number of results alone
+    waiting: NotRequired[dict[str, int]]  # by query without a whole window yet, when its first one ends
 
 
 class SourceStatus(TypedDict):

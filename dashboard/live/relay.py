@@ -17,13 +17,14 @@ from django.conf import settings
 
 from dashboard.live.hub import Hub, process_hub
 from dashboard.live.reader import BrokerLost, Reader
-from dashboard.models import SavedQuery, Source
+from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
 logger = logging.getLogger(__name__)
 
 PUSH_SECONDS = 1.0
+PLANS_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
@@ -41,6 +42,11 @@ def wall_clock() -> int:
     return int(time.time() * 1000)
 
 
+def newest_plan() -> int:
+    """Grows with every plan that is made."""
+    return PlanVersion.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
 class Relay:
     """Reads into a hub, and tells the channel groups once a second what has changed."""
 
@@ -49,10 +55,12 @@ class Relay:
         hub: Hub,
         open_reader: Callable[[], Reader],
         publish: Callable[[], object] = publish_pending,
+        newest_plan: Callable[[], int] = newest_plan,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
         self._publish = publish
+        self._newest_plan = newest_plan
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -60,6 +68,7 @@ class Relay:
             tasks.create_task(self._read())
             tasks.create_task(self._push())
             tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
+            tasks.create_task(self._follow_plans())
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:
@@ -96,6 +105,19 @@ class Relay:
                     await layer.group_send(query_group(key), {"type": "query.changed", "query": key})
             await layer.group_send(EVERYONE, {"type": "clock.tick"})
             await asyncio.sleep(PUSH_SECONDS)
+
+    async def _follow_plans(self) -> None:
+        """Whatever people do to queries makes a plan, in this process or another: then viewers look again."""
+        layer, seen = get_channel_layer(), None
+        while True:
+            try:
+                newest = await sync_to_async(self._newest_plan, thread_sensitive=False)()
+                if seen not in (None, newest):
+                    await layer.group_send(EVERYONE, {"type": "plan.made"})
+                seen = newest
+            except Exception:
+                logger.exception("Could not look for new plans; trying again.")
+            await asyncio.sleep(PLANS_SECONDS)
 
     async def _tidy(self) -> None:
         while True:

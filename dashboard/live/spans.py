@@ -1,8 +1,11 @@
 """A source's last quarter of an hour in equal spans, as its page draws them small: lines and bars."""
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from dashboard.live.batches import Batch
+
+T = TypeVar("T")
 
 KEPT_MS = 15 * 60_000
 STEP_MS = 15_000
@@ -24,7 +27,7 @@ def delays(batches: Sequence[Batch], now: int) -> list[int | None]:
     return newest(known, now)
 
 
-def newest(measured: Iterable[tuple[int, int]], now: int) -> list[int | None]:
+def newest(measured: Iterable[tuple[int, T]], now: int) -> list[T | None]:
     """The last of the measured values, by wall clock, in every quarter of a minute."""
     return [values[-1] if values else None for values in _by_span(measured, now, STEP_MS)]
 
@@ -34,9 +37,9 @@ def counts(counted: Iterable[tuple[int, int]], now: int) -> list[int]:
     return [sum(values) for values in _by_span(counted, now + MINUTE_MS, MINUTE_MS)]
 
 
-def _by_span(measured: Iterable[tuple[int, int]], now: int, step: int) -> list[list[int]]:
+def _by_span(measured: Iterable[tuple[int, T]], now: int, step: int) -> list[list[T]]:
     """Values by the span in which they were measured, oldest first; the span of `now` is not over yet."""
-    spans: list[list[int]] = [[] for _ in range(KEPT_MS // step)]
+    spans: list[list[T]] = [[] for _ in range(KEPT_MS // step)]
     first = now // step - len(spans)
     for clock, value in measured:
         at = clock // step - first

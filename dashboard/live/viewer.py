@@ -6,12 +6,13 @@ told in one message later, so that a slow viewer never makes a queue grow.
 
 import time
 
-from dashboard.live import feed
+from dashboard.live import feed, rows
 from dashboard.live.feed import Message, QueryFeed, WatchedQuery
 from dashboard.live.hub import Hub
 
 UNACKNOWLEDGED = 8  # messages in flight
 STATE_SECONDS = 2.0
+ROWS_SECONDS = 2.0
 HEALTH_SECONDS = 15.0  # as long as the spans are that it tells of
 DEAD_AFTER_SECONDS = 45.0
 
@@ -27,6 +28,8 @@ class Viewer:
         self._throughput_of: list[str] = []
         self._health_of: list[str] = []
         self._health_due = 0.0
+        self._rows: dict[str, WatchedQuery] = {}
+        self._rows_due = 0.0
         self._throughput_sent: dict[str, int] = {}
         self._sent = self._acknowledged = 0
         self._state_due = 0.0
@@ -56,6 +59,22 @@ class Viewer:
         self._throughput_sent = {}
         self._state_due = 0.0
 
+    def list_rows(self, queries: dict[str, WatchedQuery]) -> None:
+        """Keep a list of these up to date, in few words each."""
+        self._rows = queries
+        self._rows_due = 0.0
+
+    def redefine(self, queries: dict[str, WatchedQuery]) -> None:
+        """Queries as they are defined now: those that changed, or came back, begin with a snapshot."""
+        changed = {
+            key: query
+            for key, query in queries.items()
+            if key not in self._feeds or self._feeds[key].query != query
+        }
+        kept = {key: known for key, known in self._feeds.items() if key in queries}
+        self._feeds = kept | {key: QueryFeed(query, self._hub) for key, query in changed.items()}
+        self._dirty |= set(changed)
+
     def heard(self, acknowledged: int = 0) -> None:
         self._heard_at = time.monotonic()
         self._acknowledged = max(self._acknowledged, min(acknowledged, self._sent))
@@ -81,6 +100,9 @@ class Viewer:
         if self._hub.caught_up and time.monotonic() >= self._health_due:
             self._health_due = time.monotonic() + HEALTH_SECONDS
             messages += [feed.health_message(self._hub, key, now) for key in self._health_of]
+        if self._rows and self._hub.caught_up and time.monotonic() >= self._rows_due:
+            self._rows_due = time.monotonic() + ROWS_SECONDS
+            messages.append(rows.rows_message(self._hub, self._rows.values(), now))
         if self._hub.caught_up:
             messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
             self._dirty.clear()

@@ -67,6 +67,19 @@ def overview(plan: Plan, statistics: Statistics) -> Overview:
     )
 
 
+def cost_shares(plan: Plan, statistics: Statistics) -> dict[str, float]:
+    """Of every single-window query, its estimated share of the plan's cost: queries of a tree share alike."""
+    costs: dict[tuple[str, ...], float] = {}  # by the queries of a tree
+    for tree in plan.trees:
+        if tree.queries:
+            costs[tuple(query.id for query in tree.queries)] = tree_cost(tree.queries, statistics).total
+    for apart in plan.group_trees:
+        ids = tuple(query.id for query in apart.queries)
+        costs[ids] = group_cost(apart.window, apart.key, statistics)
+    total = sum(costs.values())
+    return {id_: cost / total / len(ids) for ids, cost in costs.items() for id_ in ids if total}
+
+
 def _row(tree: Tree, cost: float, total: float) -> TreeRow:
     return TreeRow(tree, cost, cost / total if total else 0.0, BY_NAME[tree.kernel].label)
 

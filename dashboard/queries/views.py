@@ -6,20 +6,23 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import check_may_change, first_name, may_change, signed_in
+from dashboard.live.meters import statistics
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
+from dashboard.planning.overview import cost_shares
 from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
 from dashboard.queries.models import SavedQuery, tidy_tags
+from dashboard.queries.sampling import Busy, NoPreview, sampled
 from dashboard.queries.states import state_of
 from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
@@ -40,10 +43,12 @@ WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what el
 def query_list(request: HttpRequest) -> HttpResponse:
     queries = list(SavedQuery.objects.select_related("source", "owner", "paused_by"))
     words = request.GET.get("q", "").lower().split()
-    trees = _trees({query.source for query in queries})
+    sources = {query.source for query in queries}
+    trees, shares = _trees(sources), _cost_shares(sources)
     rows = [
         {
             "query": query,
+            "share": sum(shares.get(one.id, 0.0) for one in query.queries()),
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
             "state": state_of(query),
@@ -117,6 +122,16 @@ def _trees(sources: set[Source]) -> dict[str, str]:
     }
 
 
+def _cost_shares(sources: set[Source]) -> dict[str, float]:
+    """The estimated share of every single-window query in its plan's cost, until the job has measured it."""
+    versions = [version for source in sources if (version := planning.newest(source))]
+    return {
+        query: share
+        for version in versions
+        for query, share in cost_shares(version.value(), statistics(version.source.key)).items()
+    }
+
+
 @require_http_methods(["GET", "POST"])
 def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
@@ -129,7 +144,7 @@ def query_new(request: HttpRequest) -> HttpResponse:
     written = read_written(request.POST, source)
     checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
-        return render(request, "queries/form.html", _written_context(written), status=422)
+        return render(request, "queries/form.html", written_context(written), status=422)
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -152,7 +167,7 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
         return render(request, "queries/form.html", _form_context(Draft.saved(query), editing=query))
     written = kept_to(query.source, read_written(request.POST, query.source))
     if written.checked.answerable is None or not written.checked.is_good:
-        return render(request, "queries/form.html", _written_context(written, editing=query), status=422)
+        return render(request, "queries/form.html", written_context(written, editing=query), status=422)
     plan = actions.change_query(query, written.checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -169,11 +184,7 @@ def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> Save
 @require_POST
 def query_preview(request: HttpRequest) -> HttpResponse:
     """What saving would do, while it is typed. Where nothing can be computed, the last answer stays."""
-    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
-    source = editing.source if editing else _chosen_source(request)
-    written = read_written(request.POST, source)
-    if editing:
-        written = kept_to(editing.source, written)
+    editing, source, written = typed(request)
     source_changed = (
         written.view == FORM
         and source is not None
@@ -181,7 +192,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     )
     if source_changed:
         written = replace(written, checked=check_draft(written.draft.moved()))
-    context = _written_context(written, editing=editing)
+    context = written_context(written, editing=editing)
     if not written.draft.name:
         context["problems"].pop("name", None)  # not before someone tries to save: it is asked for first
     context["source_changed"] = source_changed
@@ -191,6 +202,27 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
+    """What stands in the form: the query that is edited, the source that is chosen, and what was typed."""
+    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
+    source = editing.source if editing else _chosen_source(request)
+    written = read_written(request.POST, source)
+    return editing, source, kept_to(editing.source, written) if editing else written
+
+
+@require_POST
+def query_sample(request: HttpRequest) -> JsonResponse:
+    """The draft computed on the newest messages, as series; nothing while there is nothing to compute."""
+    checked = typed(request)[2].checked
+    if checked.answerable is None or checked.draft.source is None:
+        return JsonResponse({"answerable": False})
+    try:
+        return JsonResponse({"answerable": True, **sampled(checked.draft.source, checked.answerable)})
+    except NoPreview as problem:
+        told = {"problem": str(problem), "busy": isinstance(problem, Busy)}
+        return JsonResponse({"answerable": True, **told})
+
+
 @require_POST
 def query_view(request: HttpRequest) -> HttpResponse:
     """The same query in another view; a text or form with a slip stays as it is until that is mended."""
@@ -198,7 +230,7 @@ def query_view(request: HttpRequest) -> HttpResponse:
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source)
     wanted = request.POST.get("to", FORM)
-    context = _written_context(written, editing=editing)
+    context = written_context(written, editing=editing)
     if not written.checked.problems.keys() - {"name"} or not request.POST.get(written.view, "x").strip():
         text = shown_text(wanted, written.draft)
         context |= {"view": wanted, "text": text, "problems": {}, "stays": ""}
@@ -207,7 +239,7 @@ def query_view(request: HttpRequest) -> HttpResponse:
     return render(request, "queries/_body.html", context)
 
 
-def _written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
+def written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
     context = _form_context(written.draft, written.checked, editing=editing)
     return context | {"view": written.view, "text": written.text}
 

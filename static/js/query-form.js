@@ -1,6 +1,7 @@
 // The query form: its lines of computations, presets of windows, slips marked in place, and a draft of what is typed.
 import { keepDraft } from "./draft.js";
 import "./query-expression.js";
+import { followPreview } from "./query-preview.js";
 import "./window-drawing.js";
 
 const KINDS = { count: /\bevents?\b/i, session: /\bgap\b/i };
@@ -111,6 +112,7 @@ if (form) {
   showWindowKind();
   showRemovals();
   showProblems();
+  followPreview(form, document.getElementById("preview"));
   // Not before: what a restored draft costs is asked for by htmx, which starts then.
   addEventListener("DOMContentLoaded", () => keepDraft(form, document.getElementById("draft-note")));
 }

@@ -8,13 +8,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from optimizer import Statistics, optimize
 from optimizer.kernels import ALIASES, kernel_named
 from optimizer.plan import Plan
-from optimizer.queries import AnyQuery, InvalidQuery
+from optimizer.queries import AnyQuery, InvalidQuery, QuerySpec
 from streaming.accounting import Counts
 from streaming.replay.engine import Engine
 from streaming.replay.inputs import Input
@@ -50,6 +50,10 @@ class Summary:
 Tell = Callable[[Progress], None]
 
 
+class TooManyResults(ValueError):
+    """More than can be kept; the message is the sentence shown to people."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """What is to be run over which events; `planned` refuses what does not fit together."""
@@ -66,10 +70,21 @@ class Replay:
         _check(read, spec)
         return cls(read, spec, _source(read, spec), _plan(spec, strategy, kernel))
 
+    @classmethod
+    def of_source(cls, read: Input, source: SourceSpec, queries: tuple[QuerySpec, ...]) -> "Replay":
+        """Over what a source's topic holds, read as the source says."""
+        source = by_message_times(source)
+        spec = Spec(
+            source.format, source.event_time, source.time_unit, source.allowed_lateness, queries,
+            source.time_pattern, source.time_zone, source.future_bound, source.past_bound,
+        )  # fmt: skip
+        _check(read, spec)
+        return cls(read, spec, source, _plan(spec, DEFAULT_STRATEGY, None))
+
     def run(self, out: Path, tell: Tell, verify: bool = False) -> Summary:
         """Write the final results to `out`; `verify` compares them with DuckDB's."""
         began = time.monotonic()
-        engine = Engine(self.source, self.plan, self.read)
+        engine = Engine(self.source, self.plan, self.read.partitions, self.read.whole)
         with ExitStack() as stack:
             verification = None
             if verify:
@@ -83,6 +98,24 @@ class Replay:
             seconds = time.monotonic() - began
             compared = [] if verification is None else list(self._compared(engine, verification, tell))
         return Summary(engine.counts, results, seconds, engine.failures, compared)
+
+    def computed(self, tell: Tell, most_results: int) -> Engine:
+        """All that the log brings, its newest windows left open as they are; refuses too many results."""
+        engine = Engine(self.source, self.plan, self.read.partitions, self.read.whole)
+        now = int(time.time() * 1000)
+        fields = needed_fields(self.source, engine.timeline.lanes, engine.timeline.group_lanes)
+        results = 0
+        for batch in self.read.batches(fields, now):
+            known = len(engine.blocks)
+            engine.take(batch.rows)
+            results += sum(block.size for block in engine.blocks[known:])
+            if results > most_results:
+                raise TooManyResults(
+                    f"There would be more than {most_results:,} results:"
+                    " begin later, slide less often or group by fewer fields."
+                )
+            tell(Progress("reading", engine.counts.read, batch.done, self.read.total))
+        return engine
 
     def _read(self, engine: Engine, verification: Verification | None, tell: Tell) -> None:
         now = int(time.time() * 1000)
@@ -99,6 +132,11 @@ class Replay:
         for number, query in enumerate(queries):
             tell(Progress("verifying", engine.counts.read, number, len(queries)))
             yield verification.compared(query, engine.blocks, engine.whole_from)
+
+
+def by_message_times(source: SourceSpec) -> SourceSpec:
+    """Of a source whose events happen when they are read: they were written then, or little before."""
+    return replace(source, processing_time=False, event_time=None) if source.processing_time else source
 
 
 def _queries(spec: Spec) -> list[AnyQuery]:

@@ -4,7 +4,17 @@ import { token } from "./palette.js";
 import { fittingAxis } from "./ticks.js";
 
 const MINUTE = 60_000;
-const STEPS = [1, 2, 3, 5, 10, 15, 30, 60].map((minutes) => minutes * MINUTE);
+const DAY = 1_440 * MINUTE;
+const MINUTES = [1 / 60, 1 / 30, 1 / 12, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1_440, 2_880, 10_080];
+const STEPS = MINUTES.map((minutes) => Math.round(minutes * MINUTE));
+
+/** A tick in the clock's words: seconds or the date only where steps call for them. */
+export function tickWords(at, step) {
+  const date = new Date(at);
+  const isMidnight = date.getHours() + date.getMinutes() === 0;
+  if (step >= DAY || (step >= 60 * MINUTE && isMidnight)) return date.toLocaleDateString("en", { month: "short", day: "numeric" });
+  return step < MINUTE ? clock(at, { seconds: true }).slice(-8) : clock(at).slice(-5);
+}
 
 function roundTimes(scale) {
   const room = Math.max(2, Math.floor(scale.chart.width / 90));
@@ -21,7 +31,7 @@ export function timeAxis() {
     type: "time",
     border: { display: false },
     grid: { display: false },
-    ticks: { color: token("ink-3"), autoSkip: false, maxRotation: 0, padding: 2, callback: (value) => clock(value).slice(-5) },
+    ticks: { color: token("ink-3"), autoSkip: false, maxRotation: 0, padding: 2, callback: (value, at, ticks) => tickWords(value, ticks.length > 1 ? ticks[1].value - ticks[0].value : MINUTE) },
     afterBuildTicks: roundTimes,
   };
 }

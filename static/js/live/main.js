@@ -4,6 +4,7 @@ import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
 import { PlanPage } from "./planpage.js";
+import { QueryRow } from "./queryrow.js";
 import { LiveSocket } from "./socket.js";
 import { delayOf } from "./states.js";
 import { TopLine } from "./topline.js";
@@ -20,6 +21,7 @@ class LivePage {
     this.socket = new LiveSocket();
     this.card = new JobCard(document.getElementById("job-card"));
     this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element));
+    this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
     this.health = this.#sourceParts();
     const throughput = document.getElementById("throughput");
     this.plan = throughput ? new PlanPage(throughput) : null;
@@ -42,6 +44,7 @@ class LivePage {
   #watch() {
     this.socket.watch({
       queries: this.panels.map((panel) => panel.query.key),
+      rows: this.rows.map(({ key }) => key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
       plan: this.plan !== null,
       health: this.health.length > 0,
@@ -53,6 +56,7 @@ class LivePage {
     on("state", (message) => (this.#state = message));
     on("source", (message) => this.#sources.set(message.source, message));
     on("health", (message) => this.#spans.set(message.source, message));
+    on("rows", (message) => this.rows.forEach((row) => row.take(message.rows[row.key], message.clock)));
     on("throughput", (message) => this.plan?.throughput.take(message));
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
@@ -62,7 +66,10 @@ class LivePage {
   }
 
   #take(message) {
-    const whole = this.#panelsOf(message.query).map((panel) => panel.query.take(message, this.socket.now()));
+    const whole = this.#panelsOf(message.query).map((panel) => {
+      panel.missing = false; // it may have been brought back
+      return panel.query.take(message, this.socket.now());
+    });
     if (whole.includes(false)) this.socket.rewatch();
     else if (message.type === "snapshot") this.render();
   }

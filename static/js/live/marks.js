@@ -53,6 +53,20 @@ function note(ctx, area, x, text) {
   ctx.fillText(text, x + (room < 80 ? -7 : 7), area.top - 6);
 }
 
+const NEAR_PX = 40;
+
+/** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
+export function mergedNotes(notes, at) {
+  const placed = notes.map(({ time, text }) => ({ x: at(time), text, count: 1 })).sort((a, b) => a.x - b.x);
+  const merged = [];
+  for (const one of placed) {
+    const last = merged.at(-1);
+    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x });
+    else merged.push({ ...one, to: one.x });
+  }
+  return merged.map(({ x, text, count }) => ({ x, text: count > 1 ? `${count} changes` : text }));
+}
+
 export const timeMarks = {
   id: "timeMarks",
   beforeDatasetsDraw(chart, _, options) {
@@ -80,7 +94,8 @@ export const timeMarks = {
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      for (const { time, text } of notes) if (time >= chart.scales.x.min) note(ctx, area, at(time), text);
+      const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
+      for (const { x, text } of mergedNotes(seen, at)) note(ctx, area, x, text);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

@@ -112,7 +112,8 @@ export class Panel {
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
     const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
-    const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest };
+    const notes = this.query.edits.map(([time, text]) => ({ time, text }));
+    const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest, notes };
     const shownTo = stale ? Math.max(stale, this.#newestFinal()) : until;
     this.chart.draw({ series, from: shownFrom(oldest, until), until, now: shownTo, heard: source?.max_event_time ?? until, marks });
     this.legend.show({ series, heading: this.#heading(), note: this.#groupNote(), range: this.chart.range });

@@ -24,6 +24,7 @@ export class QuerySeries {
         computations: message.computations,
         lateness: message.lateness,
         paused: message.paused,
+        edits: message.edits ?? [],
         known: true,
       });
     } else if (message.sequence !== this.#sequence + 1) {

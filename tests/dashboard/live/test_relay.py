@@ -11,7 +11,7 @@ from kafka import KafkaProducer
 
 from dashboard.live.hub import Hub
 from dashboard.live.reader import Reader
-from dashboard.live.relay import Relay, query_group, wall_clock
+from dashboard.live.relay import EVERYONE, Relay, query_group, wall_clock
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
 from tests.dashboard.live.messages import block
@@ -38,8 +38,13 @@ class Running:
     def __init__(self, broker: str, topics: Topics) -> None:
         self.hub = Hub()
         self.published = 0
-        relay = Relay(self.hub, lambda: Reader(broker, topics), publish=self._publish)
+        self.plan, self.looked = 1, 0
+        relay = Relay(self.hub, lambda: Reader(broker, topics), self._publish, self._newest_plan)
         self.task = asyncio.create_task(relay.run())
+
+    def _newest_plan(self) -> int:
+        self.looked += 1
+        return self.plan
 
     def _publish(self) -> None:
         self.published += 1
@@ -125,3 +130,13 @@ async def test_a_broker_that_is_not_there_is_down_since_the_first_try() -> None:
     finally:
         running.task.cancel()
         await asyncio.gather(running.task, return_exceptions=True)
+
+
+async def test_a_new_plan_is_told_to_everyone(running: Running) -> None:
+    layer = get_channel_layer()
+    await layer.group_add(EVERYONE, "a-viewer")
+    await until(lambda: running.looked > 0)
+    running.plan = 2
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while (await layer.receive("a-viewer"))["type"] != "plan.made":
+            pass

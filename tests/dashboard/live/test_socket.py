@@ -1,6 +1,7 @@
 """The socket: signed-in people only, and only what exists."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,15 @@ from django.contrib.auth.models import AnonymousUser, User
 
 from dashboard.live.consumers import LiveConsumer
 from dashboard.live.hub import Arrivals, Hub
-from dashboard.live.relay import query_group
+from dashboard.live.relay import EVERYONE, query_group
 from dashboard.models import SavedQuery
+from dashboard.queries.actions import (
+    change_query,
+    delete_queries,
+    pause_queries,
+    restore_queries,
+    resume_queries,
+)
 from tests.dashboard.live.messages import block
 
 NOW = 1_800_000_000_000
@@ -99,3 +107,73 @@ async def test_messages_that_make_no_sense_are_passed_over(
         await of_ana.send_json_to(nonsense)
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
+
+
+async def plan_made() -> None:
+    """What the relay tells when it finds a new plan."""
+    await get_channel_layer().group_send(EVERYONE, {"type": "plan.made"})
+
+
+async def test_an_open_panel_hears_that_its_query_is_paused_and_resumed(
+    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    assert (await next_of(of_ana, "snapshot"))["paused"] is None
+    await database_sync_to_async(pause_queries)([hot], ana)
+    await plan_made()
+    assert (await next_of(of_ana, "snapshot"))["paused"]["by"] == "Ana"
+    await database_sync_to_async(resume_queries)([hot], ana)
+    await plan_made()
+    assert (await next_of(of_ana, "snapshot"))["paused"] is None
+
+
+async def test_an_open_panel_hears_that_its_query_is_deleted_and_brought_back(
+    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    await next_of(of_ana, "snapshot")
+    await database_sync_to_async(delete_queries)([hot], ana)
+    await plan_made()
+    assert (await next_of(of_ana, "missing"))["key"] == hot.key
+    await database_sync_to_async(restore_queries)([hot], ana)
+    await plan_made()
+    assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
+
+
+async def test_an_edit_is_marked_and_the_series_of_another_query_stays_whole(
+    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    other = await database_sync_to_async(SavedQuery.objects.create)(
+        source=hot.source,
+        owner=ana,
+        name="Other",
+        computations=[{"aggregate": "count"}],
+        windows=[{"range": "1m", "slide": "10s"}],
+    )
+    await database_sync_to_async(change_query)(hot, hot.spec(), ana)
+    hub.take(Arrivals(blocks=[block(NOW, {(): 1.0}, query=f"{other.key}@1m/10s")]))
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key, other.key]})
+    await next_of(of_ana, "snapshot")
+    await next_of(of_ana, "snapshot")
+    await database_sync_to_async(change_query)(hot, replace(hot.spec(), where="temp > 20"), ana)
+    hub.take(Arrivals(blocks=[block(NOW + 10_000, {(): 2.0}, query=f"{other.key}@1m/10s")]))
+    await plan_made()
+    edited = await next_of(of_ana, "snapshot")
+    assert edited["query"] == hot.key
+    assert [text for _, text in edited["edits"]] == ["Ana: filter changed"]
+    changed = {"type": "query.changed", "query": other.key}
+    await get_channel_layer().group_send(query_group(other.key), changed)
+    update = await next_of(of_ana, "update")  # no new beginning: the viewer keeps what it has
+    assert (update["query"], update["sequence"]) == (other.key, 2)
+    assert update["series"][0]["points"] == [[NOW + 10_000, 2.0, True]]
+
+
+async def test_a_list_of_queries_is_kept_up_to_date(
+    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await of_ana.send_json_to({"type": "watch", "rows": [hot.key]})
+    assert (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] == "absent"
+    await database_sync_to_async(pause_queries)([hot], ana)
+    await plan_made()
+    while (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] != "paused":
+        pass  # one that was under way

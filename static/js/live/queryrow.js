@@ -1,0 +1,59 @@
+// A row of the list of queries: state, a small line, rate of results and share of the cost.
+import { dot, make, setText } from "./dom.js";
+import { clock, duration, number, percent } from "./format.js";
+import { Sparkline } from "./sparkline.js";
+
+const SECOND = 1_000;
+const MINUTE = 60_000;
+
+/** Up to whole seconds under a minute, to whole minutes above: the time left never reads as less than it is. */
+const left = (time) => duration(Math.ceil(time / (time < MINUTE ? SECOND : MINUTE)) * (time < MINUTE ? SECOND : MINUTE), { tenths: false });
+
+/** The mark, the word and the note that say how a query is. */
+export function rowState({ state, error, paused, due, recalled }, now) {
+  if (state === "paused") return ["is-off", "Paused", `by ${paused.by} at ${clock(paused.at)}`];
+  if (state === "failing") return ["is-bad", "Failing", error ?? "unknown cause"];
+  if (state !== "running") return ["is-off", "Waiting", "the job has not taken up its source"];
+  if (recalled !== null) return ["is-off", "Warming up", `reading the past, ${percent(Math.floor(100 * recalled) / 100)} done`];
+  if (due !== null && due > now) return ["is-off", "Warming up", `${left(due - now)} left`];
+  return ["", "Running", error ?? ""];
+}
+
+/** Results per second, or per minute where that reads better. */
+export function rateWords(rate) {
+  if (rate === null) return "–";
+  if (rate >= 1 || rate === 0) return `${number(rate >= 100 ? Math.round(rate) : Number(rate.toFixed(1)))}/s`;
+  return `${number(Number((rate * 60).toPrecision(2)))}/min`;
+}
+
+export class QueryRow {
+  #said = null;
+
+  constructor(element) {
+    this.key = element.dataset.liveQueryRow;
+    const cell = (name) => element.querySelector(`[data-figure=${name}]`);
+    [this.state, this.rate, this.share] = ["state", "rate", "share"].map(cell);
+    this.spark = new Sparkline("line");
+    cell("line").append(this.spark.element);
+  }
+
+  take(row, now) {
+    if (!row) return;
+    this.#showState(rowState(row, now));
+    setText(this.rate, rateWords(row.rate));
+    this.rate.title = "Results of the last minute, over all groups and windows";
+    if (row.share !== null) {
+      setText(this.share, percent(row.share));
+      this.share.title = "Measured share of what its plan’s trees took in the last minute";
+    }
+    this.spark.show(row.line);
+  }
+
+  #showState([kind, word, note]) {
+    const said = kind + word + note;
+    if (said === this.#said) return;
+    this.#said = said;
+    const words = make("span", "", word, ...(note ? [" ", make("span", "quiet small not-on-phone", note)] : []));
+    this.state.replaceChildren(make("span", "query-state", dot(kind), words));
+  }
+}

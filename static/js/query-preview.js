@@ -1,0 +1,49 @@
+// The preview of a draft: asked for when its cost has been answered, so that both speak of the same draft.
+import { ComputedResults } from "./computed-results.js";
+import { whole } from "./live/format.js";
+
+const AGAIN_MS = 1_500;
+
+class Preview {
+  #asking = null;
+  #again = 0;
+
+  constructor(form, element) {
+    this.form = form;
+    this.address = element.dataset.address;
+    this.shown = new ComputedResults(element);
+  }
+
+  async ask() {
+    this.#asking?.abort();
+    clearTimeout(this.#again);
+    const asking = (this.#asking = new AbortController());
+    this.shown.busy = true;
+    try {
+      const response = await fetch(this.address, { method: "POST", body: new FormData(this.form), signal: asking.signal });
+      if (!response.ok) throw new Error(response.statusText);
+      this.#take(await response.json());
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.shown.say("The server did not answer.", "The preview follows when something is typed.");
+    }
+    if (this.#asking === asking) this.shown.busy = false;
+  }
+
+  /** Where nothing can be computed, the last preview stays. */
+  #take(answer) {
+    if (!answer.answerable) return this.shown.say("Nothing to preview yet.", "It appears once the windows and the field are given.");
+    if (answer.busy) this.#again = setTimeout(() => this.ask(), AGAIN_MS);
+    if (answer.problem) return this.shown.say("No preview.", answer.problem);
+    this.shown.show({ ...answer, basis: `on ${answer.whole ? "all" : "the newest"} ${whole(answer.messages)} messages` });
+  }
+}
+
+export function followPreview(form, element) {
+  if (!element) return;
+  const preview = new Preview(form, element);
+  form.addEventListener("htmx:afterRequest", ({ detail }) => {
+    if (detail.successful && detail.elt === form) preview.ask();
+  });
+  preview.ask();
+}
