@@ -18,6 +18,7 @@ from streaming.aggregates.bounded import Bounded
 GroupKey = tuple[Any, ...]
 
 MESSAGE_GOAL_BYTES = 1 << 20  # of values, where several blocks share a message
+FEW_KEYS_BYTES = 64 << 10  # of groups that are worth keeping decoded: block after block has the same
 _ELSEWHERE = msgspec.Raw(msgspec.msgpack.encode(None))
 _MOST_INT32 = np.iinfo(np.int32).max
 
@@ -53,7 +54,8 @@ class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def groups(self) -> list[GroupKey]:
-        return _groups(bytes(self.keys))
+        keys = bytes(self.keys)
+        return _few_groups(keys) if len(keys) <= FEW_KEYS_BYTES else _groups_decoder.decode(keys)
 
     def event_counts(self) -> np.ndarray:
         return np.frombuffer(self.counts, np.int64 if len(self.counts) == len(self.values) else np.int32)
@@ -123,7 +125,7 @@ _groups_decoder = msgspec.msgpack.Decoder(list[GroupKey])
 
 
 @lru_cache(64)
-def _groups(keys: bytes) -> list[GroupKey]:
+def _few_groups(keys: bytes) -> list[GroupKey]:
     return _groups_decoder.decode(keys)
 
 

@@ -12,7 +12,7 @@ TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
 FieldType = Literal["text", "integer", "number", "boolean"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
 FUTURE_BOUND_MS = 300_000
-LAYOUT = 3  # of the state that the engine keeps of a stream: another layout cannot be read
+LAYOUT = 4  # of the state that the engine keeps of a stream: another layout cannot be read
 
 
 @dataclass(frozen=True)

@@ -346,10 +346,15 @@ def test_a_broker_that_throttles_leaves_nothing_out(make_log):
     log.write(20_000, size=500)
     limit(log.broker, client="slow", bytes_a_second=1_500_000)
     log.reader = LogReader(log.broker, log.topic, client_id="slow")
+    assert any(whole_reading_seconds(log) > 1 for _ in range(20)), "Nothing was throttled."
+
+
+def whole_reading_seconds(log: Log) -> float:
+    """A new quota holds a moment after the broker has accepted it: one reading may be too early for it."""
     began = time.monotonic()
-    for _ in range(2):
-        assert len(log.read()) == 20_000
-    assert time.monotonic() - began > 1, "Nothing was throttled."
+    assert len(log.read()) == 20_000
+    time.sleep(0.1)
+    return time.monotonic() - began
 
 
 def limit(broker: str, client: str, bytes_a_second: int) -> None:

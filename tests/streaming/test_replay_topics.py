@@ -49,7 +49,7 @@ def read_spec(queries: list[dict[str, Any]], **source: Any) -> Spec:
 def topic(broker: str) -> Iterator[str]:
     """A topic of three partitions."""
     name = f"replayed-{uuid4().hex[:8]}"
-    create_topics(broker, [NewTopic(name, 3, 1)])
+    create_topics(broker, [NewTopic(name, 3, 1, topic_configs={"retention.ms": "-1"})])
     yield name
 
 

@@ -48,7 +48,7 @@ def filled(sensors: Source, broker: str, fill_topic) -> Source:
     """Nine readings of this minute on three partitions."""
     events = [{"ts": NOW + n, "device": f"d{n}", "temp": n / 2, "ok": True} for n in range(9)]
     sensors.connection = connection_to(broker)
-    sensors.topic = fill_topic(events, first_timestamp=int(time.time() * 1000))
+    sensors.topic = fill_topic(events, first_timestamp=int(time.time() * 1000), keep_ms=7 * 86_400_000)
     sensors.save()
     return sensors
 
