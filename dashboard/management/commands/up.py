@@ -74,10 +74,10 @@ class _Start:
         )
 
     def run(self) -> None:
-        setup.prepare_files(self.progress)
         require_free_port(self.port, self.host, "--port")
         if self.cluster is None:
             require_free_port(self.options["broker_port"], HOST, "--broker-port")
+        setup.prepare_files(self.progress)
         self.supervisor.handle_signals()
         try:
             if self._start():
