@@ -60,7 +60,7 @@ class Live:
     behind: float
 
 
-FULL = Setting(Stream([Phase(workloads.LONGEST_SECONDS, 4_000), Phase(200, 20_000)]), 3, 1_000, 30.0)
+FULL = Setting(Stream([Phase(workloads.LONGEST_SECONDS, 4_000), Phase(600, 20_000)]), 5, 1_000, 30.0)
 QUICK = Setting(Stream([Phase(120, 4_000), Phase(100, 20_000)]), 1, 300, 5.0)
 
 
