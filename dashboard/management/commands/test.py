@@ -1,12 +1,14 @@
-"""`test`: linters, types and every test, in the order in which they are quick to fail.
+"""`test`: linters, types and every test.
 
-Takes the place of Django's own `test` on purpose: this project's tests run under pytest.
+Takes the place of Django's own `test` on purpose: this project's tests run under pytest. Those that only
+compute run beside all the rest, which mostly waits for brokers, Spark and browsers.
 """
 
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,19 @@ from django.core.management.base import BaseCommand, CommandParser
 from dashboard.platform import setup
 from dashboard.platform.progress import Progress
 
-STAGES = (
+CHECKS = (
     ("Lint", ("ruff", "check")),
     ("Format", ("ruff", "format", "--check")),
     ("Types", ("mypy",)),
     ("Imports", ("lint-imports",)),
+)
+COMPUTING = (
+    "optimizer",  # doctests
+    "streaming",
+    "tests/optimizer",
+    "tests/streaming/aggregates",
+    "tests/streaming/formats",
+    "tests/streaming/kernels",
 )
 
 
@@ -34,20 +44,54 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         setup.prepare_files(Progress(sys.stdout))
         setup.prepare_test_tools(Progress(sys.stdout))
-        if not options["pytest"]:
-            for title, command in STAGES:
-                self._run(title, command)
-        self._run("Tests", ("pytest", *options["pytest"]))
+        chosen = options["pytest"]
+        passed = _Stage("Tests", ("pytest", *chosen)).run() if chosen else _everything()
+        if not passed:
+            sys.exit(1)
 
-    def _run(self, title: str, command: tuple[str, ...]) -> None:
-        print(f"\n── {title}: {' '.join(command)}", flush=True)
-        began = time.monotonic()
-        program = str(Path(sys.executable).with_name(command[0]))
+
+def _everything() -> bool:
+    computing = _Stage("Tests that only compute", ("pytest", *COMPUTING))
+    rest = _Stage("All other tests", ("pytest", "tests", *(f"--ignore={path}" for path in COMPUTING)))
+    log = settings.VAR_DIR / "tests-computing.log"
+    process = computing.start_beside(log)
+    passed = False
+    try:
+        passed = all(stage.run() for stage in (*(_Stage(*check) for check in CHECKS), rest))
+    finally:
+        if not passed:
+            process.kill()  # it has ended long ago, unless a check has failed
+    code = process.wait()
+    print(f"\n── {computing.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
+    return computing.told(code) and passed
+
+
+class _Stage:
+    def __init__(self, title: str, command: Sequence[str]) -> None:
+        self.title = title
+        self._command = command
+        self._began = time.monotonic()
+
+    def run(self) -> bool:
+        """Whether it passed."""
+        print(f"\n── {self.title}: {' '.join(self._command)}", flush=True)
+        self._began = time.monotonic()
+        return self.told(self._start().wait())
+
+    def start_beside(self, log: Path) -> subprocess.Popen[bytes]:
+        """Start it; what it says goes to the log."""
+        with log.open("wb") as file:
+            return self._start(stdout=file, stderr=subprocess.STDOUT)
+
+    def told(self, code: int) -> bool:
+        outcome = "passed" if code == 0 else "failed"
+        print(f"── {self.title} {outcome} ({time.monotonic() - self._began:.1f} s)", flush=True)
+        return code == 0
+
+    def _start(self, **output: Any) -> subprocess.Popen[bytes]:
+        program = str(Path(sys.executable).with_name(self._command[0]))
         # What set-up has compiled need not be compiled again.
         environment = os.environ | {"NUMBA_CACHE_DIR": str(settings.VAR_DIR / "numba")}
-        arguments = [program, *command[1:]]
-        code = subprocess.run(arguments, cwd=settings.BASE_DIR, env=environment, check=False).returncode
-        outcome = "passed" if code == 0 else "failed"
-        print(f"── {title} {outcome} ({time.monotonic() - began:.1f} s)", flush=True)
-        if code != 0:
-            sys.exit(1)
+        return subprocess.Popen(
+            [program, *self._command[1:]], cwd=settings.BASE_DIR, env=environment, **output
+        )
