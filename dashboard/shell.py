@@ -45,6 +45,15 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
     return render(request, "errors/403.html", {"sentence": str(exception or "")}, status=403)
 
 
+def out_of_date(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without a token that is still good: who sent it has signed in anew since the page was loaded."""
+    context = {
+        "heading": "Not accepted",
+        "sentence": "The page is older than your sign-in, or the browser keeps no cookies: load it again.",
+    }
+    return render(request, "errors/403.html", context, status=403)
+
+
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if request.path.startswith(API):
         return JsonResponse({"problem": "There is nothing at this address: see /api/docs."}, status=404)

@@ -35,7 +35,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def boards(request: HttpRequest) -> HttpResponse:
     live_panels = Count("panels", filter=Q(panels__query__deleted_at__isnull=True))
     every = Board.objects.select_related("owner").annotate(panel_count=live_panels)
-    return render(request, "boards/list.html", {"boards": every})
+    return render(request, "boards/list.html", {"listed": every})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

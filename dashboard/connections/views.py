@@ -19,7 +19,7 @@ from streaming.security import SecretProblem
 @require_GET
 def connection_list(request: HttpRequest) -> HttpResponse:
     connections = Connection.objects.select_related("created_by").prefetch_related("sources")
-    return render(request, "connections/list.html", {"connections": connections})
+    return render(request, "connections/list.html", {"listed": connections})
 
 
 @require_http_methods(["GET", "POST"])

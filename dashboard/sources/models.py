@@ -46,6 +46,12 @@ class Source(models.Model):
         return self.connection.bootstrap_servers
 
     @property
+    def format_words(self) -> str:
+        if self.registry:
+            return "Avro with a schema registry"
+        return "Avro" if self.format == "avro" else self.format.upper()
+
+    @property
     def types(self) -> dict[str, FieldType]:
         return dict(self.schema)
 

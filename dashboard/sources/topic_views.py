@@ -1,5 +1,6 @@
 """The tabs of a source's page that look into Kafka; each is loaded into the page once it stands."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -28,13 +29,20 @@ from dashboard.sources.topic_walk import read_one
 @require_GET
 def source_overview(request: HttpRequest, key: str) -> HttpResponse:
     """What the cluster says of the topic."""
+    return _told(request, key, "sources/_topic.html", "overview", overview)
+
+
+def _told(
+    request: HttpRequest, key: str, template: str, name: str, ask: Callable[[Source], Any]
+) -> HttpResponse:
+    """What Kafka says of the source, under that name in the template; or why it says nothing."""
     source = get_object_or_404(Source, key=key)
     context: dict[str, Any] = {"source": source}
     try:
-        context["overview"] = overview(source)
+        context[name] = ask(source)
     except KafkaProblem as problem:
         context["problem"] = problem.sentence
-    return render(request, "sources/_topic.html", context)
+    return render(request, template, context)
 
 
 @require_GET
@@ -132,13 +140,7 @@ def _plain(data: bytes | None, *, as_json: bool = False) -> Any:
 @require_GET
 def source_consumers(request: HttpRequest, key: str) -> HttpResponse:
     """Who else reads the topic."""
-    source = get_object_or_404(Source, key=key)
-    context: dict[str, Any] = {"source": source}
-    try:
-        context["found"] = consumer_groups(source)
-    except KafkaProblem as problem:
-        context["problem"] = problem.sentence
-    return render(request, "sources/_consumers.html", context)
+    return _told(request, key, "sources/_consumers.html", "found", consumer_groups)
 
 
 @require_GET
@@ -174,10 +176,4 @@ def source_dead_letter(request: HttpRequest, key: str, partition: int, offset: i
 @require_GET
 def source_dead_letters_check(request: HttpRequest, key: str) -> HttpResponse:
     """Whether refused messages would be read with the fields that are saved now; nothing is changed."""
-    source = get_object_or_404(Source, key=key)
-    context: dict[str, Any] = {"source": source}
-    try:
-        context["check"] = check_again(source)
-    except KafkaProblem as problem:
-        context["problem"] = problem.sentence
-    return render(request, "sources/_letter_check.html", context)
+    return _told(request, key, "sources/_letter_check.html", "check", check_again)

@@ -25,7 +25,7 @@ TABS = ("overview", "messages", "consumers", "dead-letters", "settings")
 @require_GET
 def source_list(request: HttpRequest) -> HttpResponse:
     sources = Source.objects.select_related("created_by", "connection").prefetch_related("queries")
-    return render(request, "sources/list.html", {"sources": sources})
+    return render(request, "sources/list.html", {"listed": sources})
 
 
 @require_GET

@@ -13,12 +13,14 @@ function markFault(answer) {
   if (!form) return;
   for (const marked of form.querySelectorAll("[data-marked]")) {
     marked.removeAttribute("aria-invalid");
+    marked.removeAttribute("aria-describedby");
     delete marked.dataset.marked;
   }
   const fault = answer.querySelector("[data-fault]")?.dataset.fault;
   const control = fault && form.elements[fault];
   if (!control) return;
   control.setAttribute("aria-invalid", "true");
+  control.setAttribute("aria-describedby", answer.id);
   control.dataset.marked = "";
   const folded = control.closest("details");
   if (folded) folded.open = true;

@@ -1,5 +1,6 @@
-// What every page does: toasts of the last request, and forms that behave.
+// What every page does: toasts of the last request, forms that behave, and a word when something fails.
 import { forgetSaved } from "./draft.js";
+import { watchRequests } from "./failures.js";
 import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
 import { showLocalTimes } from "./times.js";
@@ -7,4 +8,5 @@ import { showLocalTimes } from "./times.js";
 forgetSaved("source.new");
 adoptToasts();
 watchForms();
+watchRequests();
 showLocalTimes();

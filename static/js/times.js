@@ -18,7 +18,10 @@ function show(element) {
 
 /** Rewrite every `<time datetime>` of the page, now and whenever part of it is swapped in. */
 export function showLocalTimes() {
-  const all = (root) => root.querySelectorAll?.("time[datetime]").forEach(show);
+  const all = (root) => {
+    if (root.matches?.("time[datetime]")) show(root);
+    root.querySelectorAll?.("time[datetime]").forEach(show);
+  };
   all(document);
   new MutationObserver((changes) => {
     for (const change of changes) for (const node of change.addedNodes) all(node);

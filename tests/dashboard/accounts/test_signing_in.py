@@ -41,6 +41,16 @@ def test_signing_out_ends_the_session(as_ana: Client) -> None:
     assert as_ana.get("/sources/").status_code == 302
 
 
+def test_a_form_of_before_the_sign_in_is_refused_in_a_sentence(ana: User) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    response = strict.post("/sign-in/", {"username": "ana", "password": RIGHT})
+    assert response.status_code == 403
+    page = response.content.decode()
+    assert "Not accepted." in page
+    assert "The page is older than your sign-in" in page
+    assert "Sign out" not in page
+
+
 def test_sign_in_never_leads_to_another_site(ana: User, stranger: Client) -> None:
     fields = {"username": "ana", "password": RIGHT, "next": "https://elsewhere.example/"}
     assert stranger.post("/sign-in/", fields).url == "/"
