@@ -47,7 +47,7 @@ def _instant(words: str, now: int, zone: str) -> int:
     if words in _DAYS_AGO:
         return _at(_here(now, zone) - timedelta(days=_DAYS_AGO[words]), time())
     if _CLOCK.fullmatch(words):
-        return _last(_here(now, zone), time(*map(int, words.split(":"))))
+        return _last(_here(now, zone), time.fromisoformat(words if words[2] == ":" else f"0{words}"))
     found = datetime.fromisoformat(words.upper())
     return _milliseconds(found if found.tzinfo else found.replace(tzinfo=_zone(zone)))
 
