@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -11,7 +12,7 @@ from dashboard.sources.dead_letters import check_again, find_letter, recent_dead
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import dumped, printed
-from dashboard.sources.topic_consumers import consumer_groups
+from dashboard.sources.topic_consumers import GROUPS_AT_ONCE, consumer_groups
 from dashboard.sources.topic_inspector import inspect
 from dashboard.sources.topic_overview import overview
 from dashboard.sources.topic_pages import (
@@ -22,7 +23,7 @@ from dashboard.sources.topic_pages import (
     message_page,
     messages_to_download,
 )
-from dashboard.sources.topic_walk import read_one
+from dashboard.sources.topic_walk import extent, read_one
 
 
 @require_GET
@@ -35,6 +36,19 @@ def source_overview(request: HttpRequest, key: str) -> HttpResponse:
     except KafkaProblem as problem:
         context["problem"] = problem.sentence
     return render(request, "sources/_topic.html", context)
+
+
+@require_GET
+def source_check(request: HttpRequest, key: str) -> HttpResponse:
+    """Whether the topic can be reached now."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        with consumer_of(source) as consumer:
+            context["extent"] = extent(consumer, source)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_checked.html", context)
 
 
 @require_GET
@@ -139,6 +153,31 @@ def source_consumers(request: HttpRequest, key: str) -> HttpResponse:
     except KafkaProblem as problem:
         context["problem"] = problem.sentence
     return render(request, "sources/_consumers.html", context)
+
+
+@require_GET
+def source_consumers_count(request: HttpRequest, key: str) -> HttpResponse:
+    """How many groups read the topic; nothing where that takes long to find out, or cannot be."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        found = consumer_groups(source, most=GROUPS_AT_ONCE)
+    except KafkaProblem:
+        return HttpResponse()
+    return HttpResponse() if found.left_out else _count(len(found.groups))
+
+
+@require_GET
+def source_dead_letters_count(request: HttpRequest, key: str) -> HttpResponse:
+    """How many letters the tab has."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        return _count(recent_dead_letters(source.key).total)
+    except KafkaProblem:
+        return HttpResponse()
+
+
+def _count(number: int) -> HttpResponse:
+    return HttpResponse(intcomma(number), content_type="text/plain; charset=utf-8")
 
 
 @require_GET

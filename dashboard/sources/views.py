@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from dashboard.accounts.people import may_change, signed_in
 from dashboard.connections.models import Connection
-from dashboard.sources.forms import UNIT_CHOICES, SettingsForm
+from dashboard.sources.forms import FORMAT_CHOICES, UNIT_CHOICES, SettingsForm
 from dashboard.sources.models import Source
 from dashboard.sources.reading import reading_context, saved_fields
 
@@ -43,6 +43,7 @@ def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, An
     return {
         "source": source,
         "tab": tab if tab in shown else TABS[0],
+        "format_words": dict(FORMAT_CHOICES)["avro-registry" if source.registry else source.format],
         "unit": dict(UNIT_CHOICES).get(source.time_unit, ""),
         **reading_context(saved_fields(source)),
         "queries": source.queries.select_related("owner"),
