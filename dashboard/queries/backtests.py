@@ -133,7 +133,7 @@ class BackTest:
             (self.folder / name).unlink(missing_ok=True)
         self.write("run", {"source": source.spec().to_json(), "since": since, "began": time.time()})
         with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backtest", str(self.folder)]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(lock.fileno(),)
@@ -171,7 +171,7 @@ class BackTest:
     def _is_alive(self) -> bool:
         try:
             with (self.folder / "lock").open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: who else asks is not its process
         except FileNotFoundError:
             return False
         except BlockingIOError:

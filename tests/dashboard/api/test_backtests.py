@@ -1,5 +1,6 @@
 """Back-tests over the API: on a real topic, in a process of their own, with the rights of who asks."""
 
+import fcntl
 import json
 from datetime import datetime
 from pathlib import Path
@@ -126,3 +127,14 @@ def test_others_neither_see_nor_cancel_it(
     for gone in ("0000000000000000", "no-key"):
         answer = ask("get", f"backtests/{gone}")
         assert (answer.status_code, answer.json()) == (404, {"problem": GONE})
+
+
+def test_who_asks_is_not_taken_for_its_process(ana: User, hot: SavedQuery) -> None:
+    test = BackTest.ask(hot.source, hot.spec(), ana)
+    (test.folder / "lock").touch()
+    with (test.folder / "lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)  # as another page does at this moment
+        assert test.state == "asked"
+    with (test.folder / "lock").open("w") as process:
+        fcntl.flock(process, fcntl.LOCK_EX)
+        assert test.state == "running"
