@@ -3,7 +3,9 @@
 The plain listener stays, for what tests do beside; there everybody may do everything.
 """
 
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
-from streaming.broker import HOST, Broker, free_port
+from streaming.broker import HOST, Broker
 from streaming.security import MECHANISMS, Security, seal
 
 NAME = "localhost"  # what the certificates are for; 127.0.0.1 is the same machine, but not that name
@@ -78,6 +80,13 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
     ).decode()
 
 
+def _different_ports(count: int) -> list[int]:
+    """Free ports, held until all are known: one that is let go may be given again."""
+    with ExitStack() as held:
+        probes = [held.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
+        return [probe.getsockname()[1] for probe in probes]
+
+
 class SecuredBroker(Broker):
     """Doors by name: `tls`, `mutual` (wants a client certificate), `expired`, `login`, `tlslogin`."""
 
@@ -90,10 +99,11 @@ class SecuredBroker(Broker):
     }
 
     def __init__(self, data_dir: Path, jars_dir: Path, java: Path) -> None:
-        super().__init__(data_dir, free_port(), jars_dir, java)
+        own, *ports = _different_ports(1 + len(self.DOORS))
+        super().__init__(data_dir, own, jars_dir, java)
         self.authority = Authority("Weir CA")
         self.client = self.authority.sign("millrace")
-        self._ports = {door: free_port() for door in self.DOORS}
+        self._ports = dict(zip(self.DOORS, ports, strict=True))
 
     def at(self, door: str, host: str = NAME) -> str:
         return f"{host}:{self._ports[door]}"
@@ -119,7 +129,10 @@ class SecuredBroker(Broker):
         admin.close()
 
     def _write_configuration(self) -> None:
-        super()._write_configuration()
+        with ExitStack() as held:  # or one of them might be chosen for the controller
+            for port in (self.port, *self._ports.values()):
+                held.enter_context(socket.create_server((HOST, port)))
+            super()._write_configuration()
         for door, days in (("good", 1), ("expired", -1)):
             signed = self.authority.sign("broker", days, NAME)
             (self.data_dir / f"{door}.pem").write_text(signed.key + signed.certificate)

@@ -7,6 +7,8 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.utils import timezone
 
+from dashboard.texts import Line
+
 FOR_EVER = ""
 LIFETIMES = [
     ("30", "30 days"),
@@ -33,7 +35,7 @@ class SignInForm(AuthenticationForm):
 class TokenForm(forms.Form):
     """A token that is to be made."""
 
-    name = forms.CharField(
+    name = Line(
         max_length=80,
         error_messages={"required": "Give the token a name, such as what will use it."},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),

@@ -54,6 +54,11 @@ def _source_data(sent: SourceChange | SourceGiven, names: set[str]) -> QueryDict
     return data
 
 
+def source_chosen(key: str) -> Source | None:
+    """None where there is no such source, which the builder refuses as it refuses that none is chosen."""
+    return Source.objects.filter(key=key).first()
+
+
 def written_query(sent: QueryDefined, source: Source | None, editing: SavedQuery | None = None) -> Written:
     """The query as the builder would read it; of one that is there, what was not sent stays."""
     data = _typed(Draft.saved(editing)) if editing else QueryDict(mutable=True)

@@ -11,10 +11,10 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.accounts.people import check_may_change, signed_in
-from dashboard.api.forms import checked_query, written_query
+from dashboard.api.forms import checked_query, source_chosen, written_query
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS
-from dashboard.api.shapes import QueryChange, QuerySent, QueryShown
+from dashboard.api.shapes import QueryChange, QuerySent, QueryShown, Text
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import note_if_unheard
@@ -22,7 +22,6 @@ from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.written import Written
-from dashboard.sources.models import Source
 
 router = Router(tags=["Queries"])
 Act = Callable[[Sequence[SavedQuery], User], list[PlanVersion]]
@@ -52,7 +51,7 @@ class Cost(Schema):
 
 
 @router.get("", response={200: Page[QueryShown], **REFUSALS}, summary="List queries")
-def list_queries(request: HttpRequest, asked: PageAsked, source: str = "") -> Any:
+def list_queries(request: HttpRequest, asked: PageAsked, source: Text = "") -> Any:
     """All of them, or those of one source (its key)."""
     queries = SavedQuery.objects.select_related("source", "owner")
     return page_of(queries.filter(source__key=source) if source else queries, asked, QueryShown.of)
@@ -60,14 +59,14 @@ def list_queries(request: HttpRequest, asked: PageAsked, source: str = "") -> An
 
 @router.post("", response={201: QueryShown, **REFUSALS}, summary="Add a query and start it")
 def add_query(request: HttpRequest, sent: QuerySent) -> Any:
-    source, spec = checked_query(written_query(sent, _source(sent)))
+    source, spec = checked_query(written_query(sent, source_chosen(sent.source)))
     query, plan = actions.add_query(source, spec, signed_in(request), sent.tags)
     return 201, QueryShown.of(query, note_if_unheard([plan]))
 
 
 @router.post("/preview", response={200: Cost, **REFUSALS}, summary="What a query would cost")
 def preview_new(request: HttpRequest, sent: QuerySent) -> Any:
-    return _cost(written_query(sent, _source(sent)))
+    return _cost(written_query(sent, source_chosen(sent.source)))
 
 
 @router.get("/{slug:key}", response={200: QueryShown, **REFUSALS}, summary="Look at a query")
@@ -122,11 +121,6 @@ def resume_query(request: HttpRequest, key: str) -> Any:
 def _done(request: HttpRequest, query: SavedQuery, act: Act) -> QueryShown:
     plans = act([query], signed_in(request))
     return QueryShown.of(query, note_if_unheard(plans))
-
-
-def _source(sent: QuerySent) -> Source | None:
-    """None where there is no such source, which the builder refuses as it refuses that none is chosen."""
-    return Source.objects.filter(key=sent.source).first()
 
 
 def _cost(written: Written, editing: SavedQuery | None = None) -> Cost:

@@ -32,6 +32,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
     "preview_new": {"sql": "SELECT max(temp) FROM sensors WINDOW HOPPING (5m, 10s)"},
     "patch_query": {"where": "temp > 20"},
     "preview_change": {"windows": "1m, 5m, 1h every 10s"},
+    "start_backtest": {
+        "source": "sensors",
+        "computations": [{"aggregate": "max", "field": "temp"}],
+        "windows": "5m every 10s",
+        "since": "now-6h",
+    },
 }
 
 

@@ -11,6 +11,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from dashboard.api.who import STRANGER
 
+CONTROL_CHARACTER = "control_character"
 EXPECTED = {
     "string_type": "“{}” must be a text.",
     "string_unicode": "“{}” must be a text.",
@@ -20,7 +21,6 @@ EXPECTED = {
     "int_type": "“{}” must be a whole number.",
     "int_parsing": "“{}” must be a whole number.",
     "int_from_float": "“{}” must be a whole number.",
-    "null_character": "Null characters are not allowed.",
     "missing": "“{}” is missing.",
     "extra_forbidden": "There is no “{}” here.",
     "model_attributes_type": "“{}” must be an object.",
@@ -74,9 +74,16 @@ def mistakes(errors: list[dict[str, Any]]) -> dict[str, str]:
             place = place[1:]  # after the name of the function's argument
         field = str(place[0]) if place else where
         innermost = next((part for part in reversed(place) if isinstance(part, str)), field)
-        own = EXPECTED.get(error["type"], "“{}”: " + str(error["msg"]).rstrip(".") + ".")
-        found.setdefault(field, OF_FIELDS.get(field) or own.format(innermost))
+        found.setdefault(field, _sentence(error, field, innermost))
     return found
+
+
+def _sentence(error: dict[str, Any], field: str, innermost: str) -> str:
+    if error["type"] == CONTROL_CHARACTER:
+        return str(error["msg"])
+    told = EXPECTED.get(error["type"])
+    own = told.format(innermost) if told else f"“{innermost}”: {str(error['msg']).rstrip('.')}."
+    return OF_FIELDS.get(field) or own
 
 
 def speak(api: NinjaAPI) -> None:

@@ -10,22 +10,30 @@ from ninja import Schema
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from dashboard.api.refusals import CONTROL_CHARACTER
 from dashboard.connections.forms import as_typed as connection_as_typed
 from dashboard.connections.models import Connection
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import write_windows
 from dashboard.sources.forms import as_typed as source_as_typed
 from dashboard.sources.models import Source
+from dashboard.texts import control_problem
 from optimizer.queries import CountSpec, SessionSpec, WindowSpec
 
 
 def _storable(text: str) -> str:
-    if "\0" in text:
-        raise PydanticCustomError("null_character", "Null characters are not allowed.")
+    return _without_unseen(text, lines=True)
+
+
+def _without_unseen(text: str, *, lines: bool = False) -> str:
+    problem = control_problem(text, lines=lines)
+    if problem:
+        raise PydanticCustomError(CONTROL_CHARACTER, "{problem}", {"problem": problem})
     return text
 
 
 Text = Annotated[str, AfterValidator(_storable)]
+TextLine = Annotated[str, AfterValidator(_without_unseen)]
 
 
 class Given(Schema):
@@ -192,11 +200,11 @@ class QueryDefined(Given):
 
 class QuerySent(QueryDefined):
     source: Text = Field("", description="The key of a source.")
-    tags: list[Text] = []
+    tags: list[TextLine] = []
 
 
 class QueryChange(QueryDefined):
-    tags: list[Text] = []
+    tags: list[TextLine] = []
 
 
 class QueryShown(Schema):

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.text import slugify
 
 from dashboard.models import Board, Panel, SavedQuery
+from dashboard.texts import KeyChoice, Line
 
 
 class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -14,6 +15,7 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at ru
     class Meta:
         model = Board
         fields = ["name"]
+        field_classes = {"name": Line}
         error_messages = {"name": {"required": "Give the dashboard a name."}}
         widgets = {"name": forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"})}
 
@@ -27,7 +29,7 @@ class BoardForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at ru
 class AddPanelForm(forms.Form):
     """Which query a new panel shows."""
 
-    query = forms.ModelChoiceField(
+    query = KeyChoice(
         SavedQuery.objects.none(),
         to_field_name="key",
         empty_label=None,
@@ -49,6 +51,7 @@ class PanelTitleForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Panel
         fields = ["title"]
+        field_classes = {"title": Line}
         error_messages = {"title": {"required": "Give the panel a title."}}
 
 

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from dashboard.connections.keys import free_key
 from dashboard.connections.models import Connection
+from dashboard.texts import Line, Lines
 from streaming.reach import Unreachable, split_address
 from streaming.security import MECHANISMS, PROTOCOLS, InvalidPem, Security, seal
 
@@ -34,12 +35,12 @@ class SecretText(forms.Textarea):
 class ConnectionForm(forms.Form):
     """A connection as it will be saved or tried; `editing` has the secrets that stay."""
 
-    name = forms.CharField(
+    name = Line(
         max_length=80,
         error_messages={"required": "Give the connection a name."},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
-    bootstrap_servers = forms.CharField(
+    bootstrap_servers = Line(
         max_length=500,
         error_messages={"required": NO_BROKER},
         widget=forms.TextInput(attrs={**CODE, "placeholder": "kafka-1:9092, kafka-2:9092"}),
@@ -55,17 +56,15 @@ class ConnectionForm(forms.Form):
         required=False,
         widget=forms.Select(attrs={"class": "form-select"}),
     )
-    username = forms.CharField(max_length=200, required=False, widget=forms.TextInput(attrs=CODE))
-    password = forms.CharField(
+    username = Line(max_length=200, required=False, widget=forms.TextInput(attrs=CODE))
+    password = Line(
         required=False,
         strip=False,
         widget=forms.PasswordInput(attrs={"class": "form-control", "autocomplete": "new-password"}),
     )
-    ca = forms.CharField(max_length=PEM_BYTES, required=False, widget=forms.Textarea(attrs=PEM))
-    certificate = forms.CharField(max_length=PEM_BYTES, required=False, widget=forms.Textarea(attrs=PEM))
-    key = forms.CharField(
-        max_length=PEM_BYTES, required=False, widget=SecretText(attrs={**PEM, "data-secret": ""})
-    )
+    ca = Lines(max_length=PEM_BYTES, required=False, widget=forms.Textarea(attrs=PEM))
+    certificate = Lines(max_length=PEM_BYTES, required=False, widget=forms.Textarea(attrs=PEM))
+    key = Lines(max_length=PEM_BYTES, required=False, widget=SecretText(attrs={**PEM, "data-secret": ""}))
     check_host = forms.BooleanField(
         required=False, initial=True, widget=forms.CheckboxInput(attrs={"class": "form-check-input"})
     )

@@ -13,6 +13,7 @@ from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
 from dashboard.planning.news import warn_if_unheard
 from dashboard.sources.kafka import KafkaProblem, check
+from dashboard.texts import key_typed
 from streaming.security import SecretProblem
 
 
@@ -88,7 +89,7 @@ def connection_test(request: HttpRequest) -> HttpResponse:
     """Try a connection as typed; the answer is the strip under the form."""
     editing = None
     if request.POST.get("editing"):
-        editing = get_object_or_404(Connection, key=request.POST["editing"])
+        editing = get_object_or_404(Connection, key=key_typed(request.POST["editing"]))
         _must_own(request, editing)
     form = ConnectionForm(request.POST, editing=editing)
     form.fields["name"].required = False  # it can be tried before it has one

@@ -87,9 +87,35 @@ def _counted(kind: str, count: Counter[str]) -> str:
     return ", ".join(parts)
 
 
+class _Lines:
+    """Where in the file things are said, for whoever has to mend it."""
+
+    def __init__(self, root: yaml.Node | None) -> None:
+        self._parts = _named_parts(root)
+
+    def of(self, part: str) -> int:
+        line, _ = self._parts.get(part, (1, None))
+        return line
+
+    def of_entry(self, kind: str, number: int, field: str) -> int:
+        """The line of the field, or where the entry begins if it has none of this name."""
+        line, entries = self._parts.get(kind, (1, None))
+        if not isinstance(entries, yaml.SequenceNode):
+            return line
+        entry = entries.value[number]
+        line, _ = _named_parts(entry).get(field, (entry.start_mark.line + 1, None))
+        return line
+
+
+def _named_parts(node: yaml.Node | None) -> dict[str, tuple[int, yaml.Node]]:
+    """The line of every key, and what it holds."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    return {key.value: (key.start_mark.line + 1, value) for key, value in pairs if isinstance(key.value, str)}
+
+
 def take(text: str, *, dry_run: bool = False) -> Taken:
     """Import the file; with `dry_run` nothing stays changed."""
-    content = _content(text)
+    content, lines = _content(text)
     taken = Taken()
     problems: list[str] = []
     with transaction.atomic():
@@ -101,12 +127,15 @@ def take(text: str, *, dry_run: bool = False) -> Taken:
             "queries": lambda entry: _take_query(entry, taken, touched),
         }
         for kind in KINDS:
-            for entry in content[kind]:
+            for number, entry in enumerate(content[kind]):
                 try:
                     with transaction.atomic():
                         taken.counts[kind][steps[kind](entry)] += 1
                 except Refused as refused:
-                    problems += [f"{_named(kind, entry)}: {words}" for words in refused.problems.values()]
+                    for field, sentence in refused.problems.items():
+                        where = _field_in_file(field)
+                        line = lines.of_entry(kind, number, where)
+                        problems.append(f"Line {line}, {_named(kind, entry)}, {where}: {sentence}")
         if problems:
             raise UnreadableFile("\n".join(problems))
         if dry_run:
@@ -116,32 +145,56 @@ def take(text: str, *, dry_run: bool = False) -> Taken:
     return taken
 
 
-def _content(text: str) -> dict[str, list[Entry]]:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" (line {mark.line + 1})" if mark else ""
-        raise UnreadableFile(f"This is not YAML: {getattr(error, 'problem', error)}{place}.") from error
+def _content(text: str) -> tuple[dict[str, list[Entry]], _Lines]:
+    content, root = _parsed(text)
     if not isinstance(content, dict) or content.get("millrace") != VERSION:
         raise UnreadableFile(f"This is no file of `./millrace export`: it begins with “millrace: {VERSION}”.")
+    lines = _Lines(root)
     unknown = sorted(map(str, content.keys() - {"millrace", *KINDS}))
     if unknown:
-        raise UnreadableFile(f"There is no “{unknown[0]}” in a file of `./millrace export`.")
+        raise UnreadableFile(
+            f"Line {lines.of(unknown[0])}: There is no “{unknown[0]}” in a file of `./millrace export`."
+        )
     for kind in KINDS:
         entries = content.setdefault(kind, None) or []
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise UnreadableFile(f"“{kind}” must be a list of objects.")
-        twice = [key for key, count in Counter(str(one.get("key")) for one in entries).items() if count > 1]
-        if twice:
-            raise UnreadableFile(f"“{twice[0]}” is in “{kind}” twice: a key belongs to one alone.")
+            raise UnreadableFile(f"Line {lines.of(kind)}: “{kind}” must be a list of objects.")
+        keys = [str(entry.get("key")) for entry in entries]
+        for number, key in enumerate(keys):
+            if key in keys[:number] and "key" in entries[number]:
+                line = lines.of_entry(kind, number, "key")
+                raise UnreadableFile(
+                    f"Line {line}: “{key}” is in “{kind}” twice: a key belongs to one alone."
+                )
         content[kind] = entries
-    return content
+    return content, lines
+
+
+def _parsed(text: str) -> tuple[Any, yaml.Node | None]:
+    """What the file says, and the same with its lines."""
+    try:
+        loader = yaml.SafeLoader(text)
+        root = loader.get_single_node()
+        return (loader.construct_document(root) if root else None), root
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise UnreadableFile(f"This is not YAML: {error.reason} (line {line}).") from error
+    except yaml.MarkedYAMLError as error:
+        place = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        raise UnreadableFile(f"This is not YAML: {error.problem}{place}.") from error
+    except (ValueError, RecursionError) as error:  # of a date that is none, or lists in lists without end
+        raise UnreadableFile(f"This is not YAML that can be read: {error}.") from error
 
 
 def _named(kind: str, entry: Entry) -> str:
-    singular = {"queries": "Query"}.get(kind, kind[:-1].capitalize())
-    return f"{singular} “{entry.get('name') or entry.get('key', '')}”"
+    singular = {"queries": "query"}.get(kind, kind[:-1])
+    name = entry.get("name") or entry.get("key")
+    return f"{singular} “{name}”" if name else singular
+
+
+def _field_in_file(field: str) -> str:
+    """What a problem is about, as the file calls it: the forms count computations."""
+    return "computations" if field.startswith("computation-") else field
 
 
 def _take_connection(entry: Entry, taken: Taken) -> str:

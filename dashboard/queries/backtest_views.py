@@ -1,18 +1,28 @@
 """The pages of a back-test: what is run and from when on, how far it is, and the whole history at once."""
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import signed_in
-from dashboard.queries.backtests import ASKED, DONE, FAILED, RUNNING, BackTest, TooMany
+from dashboard.instants import InvalidInstant
+from dashboard.queries.backtests import (
+    ASKED,
+    DONE,
+    FAILED,
+    GONE,
+    NO_RESULTS,
+    RUNNING,
+    BackTest,
+    TooMany,
+    beginning,
+    check_may_see,
+)
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.views import typed, written_context
 from dashboard.queries.windows_text import summary
@@ -57,8 +67,8 @@ def backtest_run(request: HttpRequest, key: str) -> HttpResponse:
     source = get_object_or_404(Source, key=test.asked["source"])
     wanted = request.POST.get("exactly", "").strip() or request.POST.get("since", "").strip()
     try:
-        test.start(source, _instant(wanted))
-    except (TooMany, ValueError) as problem:
+        test.start(source, beginning(wanted, request.POST.get("zone", "")))
+    except (TooMany, InvalidInstant) as problem:
         context = _context(test) | {"problem": str(problem), "wanted": wanted}
         return render(request, "queries/backtest.html", context, status=422)
     return redirect("backtest", test.key)
@@ -86,7 +96,7 @@ def backtest_state(request: HttpRequest, key: str) -> HttpResponse:
 def backtest_results(request: HttpRequest, key: str) -> JsonResponse:
     found = _own(request, key).read("chart")
     if found is None:
-        raise Http404("There are no results.")
+        raise Http404(NO_RESULTS)
     return JsonResponse(found)
 
 
@@ -94,25 +104,16 @@ def backtest_results(request: HttpRequest, key: str) -> JsonResponse:
 def backtest_download(request: HttpRequest, key: str) -> FileResponse:
     test = _own(request, key)
     if test.state != DONE:
-        raise Http404("There are no results.")
+        raise Http404(NO_RESULTS)
     return FileResponse(test.results.open("rb"), as_attachment=True, filename=f"back-test-{test.key}.jsonl")
 
 
 def _own(request: HttpRequest, key: str) -> BackTest:
     test = BackTest.find(key)
     if test is None:
-        raise Http404("There is no such back-test; they are kept for a day.")
-    person = signed_in(request)
-    if not person.is_staff and person.pk != test.person:
-        raise PermissionDenied("You may not see this back-test. Run your own from the query's draft.")
+        raise Http404(GONE)
+    check_may_see(test, signed_in(request))
     return test
-
-
-def _instant(text: str) -> int | None:
-    """When to begin (ms); None: with the oldest message. Raises ValueError with a sentence."""
-    from streaming.replay.topics import parse_instant
-
-    return parse_instant(text, int(time.time() * 1000)) if text else None
 
 
 def _context(test: BackTest) -> dict[str, Any]:

@@ -13,23 +13,32 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 
+from dashboard.instants import parse_instant
 from dashboard.sources.models import Source
 from optimizer.queries import QuerySpec
 
 AT_ONCE_EACH = 2  # of one person
 AT_ONCE = 4
 KEPT_SECONDS = 24 * 3600.0
+KEPT_EACH = 20  # of one person: results may be large
 MOST_RESULTS = 5_000_000
 _KEY = re.compile(r"[0-9a-f]{16}")
 
 ASKED, RUNNING, DONE, FAILED, CANCELLED = "asked", "running", "done", "failed", "cancelled"
+GONE = "There is no such back-test; they are kept for a day."
+NO_RESULTS = "There are no results."
 
 
 class TooMany(RuntimeError):
@@ -45,10 +54,17 @@ class BackTest:
     @classmethod
     def ask(cls, source: Source, spec: QuerySpec, person: User, editing: str = "") -> "BackTest":
         """Keep what is to be run; it starts when somebody says from when on."""
-        _tidy()
+        with _alone():
+            _tidy(person.pk)
         test = cls(_root() / secrets.token_hex(8))
-        test.folder.mkdir(mode=0o700, parents=True)
-        asked = {"person": person.pk, "source": source.key, "spec": spec.to_json(), "editing": editing}
+        test.folder.mkdir(mode=0o700)
+        asked = {
+            "person": person.pk,
+            "source": source.key,
+            "spec": spec.to_json(),
+            "editing": editing,
+            "at": time.time(),
+        }
         test.write("asked", asked)
         return test
 
@@ -56,6 +72,11 @@ class BackTest:
     def find(cls, key: str) -> "BackTest | None":
         test = cls(_root() / key)
         return test if _KEY.fullmatch(key) and (test.folder / "asked.json").exists() else None
+
+    @classmethod
+    def of(cls, person: User) -> "list[BackTest]":
+        """Those that this person asked for, newest first."""
+        return _newest_first(test for test in _all() if test.person == person.pk)
 
     @property
     def key(self) -> str:
@@ -94,9 +115,13 @@ class BackTest:
 
     def start(self, source: Source, since: int | None) -> None:
         """Run it from this instant on, or from the oldest message; raises TooMany."""
-        if self.state == RUNNING:
-            return
-        _check_room(self.person)
+        with _alone():
+            if self.state == RUNNING:
+                return
+            _check_room(self.person)
+            self._run(source, since)
+
+    def _run(self, source: Source, since: int | None) -> None:
         for name in (
             "run.json",
             "progress.json",
@@ -108,7 +133,7 @@ class BackTest:
             (self.folder / name).unlink(missing_ok=True)
         self.write("run", {"source": source.spec().to_json(), "since": since, "began": time.time()})
         with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backtest", str(self.folder)]
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(lock.fileno(),)
@@ -116,8 +141,28 @@ class BackTest:
         threading.Thread(target=process.wait, daemon=True).start()  # or it would stay as a zombie
 
     def cancel(self) -> None:
-        """It ends with the messages that it has at hand."""
-        (self.folder / "cancelled").touch()
+        """It ends with the messages that it has at hand; one that has ended stays as it is."""
+        if self.state == RUNNING:
+            (self.folder / "cancelled").touch()
+
+    def forget(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def rows(self, place: int, limit: int) -> tuple[list[dict[str, Any]], int | None]:
+        """So many results from this byte of the file on, and where the next begin; None: there are no more.
+
+        Raises ValueError where no result begins there.
+        """
+        with self.results.open("rb") as file:
+            if place:
+                file.seek(place - 1)
+                if file.read(1) != b"\n":
+                    raise ValueError(
+                        "No result begins there: begin with 0, then with “next” of the part before."
+                    )
+            lines = list(islice(file, limit))
+            following = place + sum(map(len, lines))
+            return [msgspec.json.decode(line) for line in lines], following if file.read(1) else None
 
     @property
     def is_cancelled(self) -> bool:
@@ -126,7 +171,7 @@ class BackTest:
     def _is_alive(self) -> bool:
         try:
             with (self.folder / "lock").open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: who else asks is not its process
         except FileNotFoundError:
             return False
         except BlockingIOError:
@@ -146,12 +191,35 @@ class BackTest:
         part.replace(self.folder / f"{name}.json")
 
 
+def check_may_see(test: BackTest, person: User) -> None:
+    if not person.is_staff and person.pk != test.person:
+        raise PermissionDenied("You may not see this back-test. Run your own from the query's draft.")
+
+
+def beginning(typed: str, zone: str = "") -> int | None:
+    """When to begin (ms); None, where nothing was typed: with the oldest message. Raises InvalidInstant."""
+    return parse_instant(typed, int(time.time() * 1000), zone or "UTC") if typed.strip() else None
+
+
 def _root() -> Path:
     return Path(settings.VAR_DIR) / "backtests"
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One at a time over all web processes, so that what is counted here holds until it is done."""
+    _root().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (_root() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def _all() -> list[BackTest]:
     return [BackTest(path.parent) for path in _root().glob("*/asked.json")]
+
+
+def _newest_first(tests: Iterable[BackTest]) -> list[BackTest]:
+    return sorted(tests, key=lambda test: float(test.asked.get("at", 0)), reverse=True)
 
 
 def _check_room(person: int) -> None:
@@ -162,9 +230,10 @@ def _check_room(person: int) -> None:
         raise TooMany(f"{AT_ONCE} back-tests are running: wait for one to end.")
 
 
-def _tidy() -> None:
-    """Let go of what is older than a day."""
-    for test in _all():
-        too_old = time.time() - test.folder.stat().st_mtime > KEPT_SECONDS
-        if too_old and test.state != RUNNING:
-            shutil.rmtree(test.folder, ignore_errors=True)
+def _tidy(person: int) -> None:
+    """Let go of what is older than a day, and make room for another one of this person."""
+    ended = [test for test in _newest_first(_all()) if test.state != RUNNING]
+    old = [test for test in ended if time.time() - test.folder.stat().st_mtime > KEPT_SECONDS]
+    surplus = [test for test in ended if test.person == person][KEPT_EACH - 1 :]
+    for test in (*old, *surplus):
+        test.forget()

@@ -8,6 +8,7 @@ from django.http import QueryDict
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import parse_windows, write_windows
 from dashboard.sources.models import Source
+from dashboard.texts import control_problem
 from optimizer.queries import AnyWindowSpec, Computation, InvalidQuery, QuerySpec
 from streaming.spec import NUMERIC, check_computation, check_filter, check_groups
 
@@ -131,10 +132,7 @@ def check_draft(draft: Draft) -> Checked:
     """Look at every field of a draft on its own, so that one problem does not hide another."""
     problems: dict[str, Problem] = {}
     windows = _windows(draft, problems)
-    if not draft.name:
-        problems["name"] = Problem("Give the query a name.")
-    elif len(draft.name) > NAME_LENGTH:
-        problems["name"] = Problem(f"The name is longer than {NAME_LENGTH} characters: shorten it.")
+    _check_name(draft.name, problems)
     if draft.source is None:
         problems["source"] = Problem("Choose the source to read.")
         return Checked(draft, problems, windows, None)
@@ -151,8 +149,26 @@ def check_draft(draft: Draft) -> Checked:
     return Checked(draft, problems, windows, answerable)
 
 
+def _check_name(name: str, problems: dict[str, Problem]) -> None:
+    if not name:
+        problems["name"] = Problem("Give the query a name.")
+    elif unseen := control_problem(name):
+        problems["name"] = Problem(unseen)
+    elif len(name) > NAME_LENGTH:
+        problems["name"] = Problem(f"The name is longer than {NAME_LENGTH} characters: shorten it.")
+
+
+def refuse_unseen(field: str, *texts: str) -> None:
+    """Raises InvalidQuery where one of the texts holds a control character."""
+    for text in texts:
+        problem = control_problem(text, lines=True)
+        if problem:
+            raise InvalidQuery(field, problem)
+
+
 def _windows(draft: Draft, problems: dict[str, Problem]) -> tuple[AnyWindowSpec, ...]:
     try:
+        refuse_unseen("windows", draft.windows_text)
         windows = parse_windows(draft.windows_text)
         # The rules about sets of windows are QuerySpec's own; the other parts are checked by themselves.
         QuerySpec("draft", (Computation("count"),), windows)
@@ -167,6 +183,7 @@ def _check_computations(draft: Draft, source: Source, problems: dict[str, Proble
     known = []
     for number, typed in enumerate(draft.computations):
         try:
+            refuse_unseen("field", typed.aggregate, typed.field or "")
             computation = typed.computation()
             check_computation(computation, source.types)
         except InvalidQuery as error:
@@ -182,10 +199,12 @@ def _check_computations(draft: Draft, source: Source, problems: dict[str, Proble
 
 def _check_rest(draft: Draft, source: Source, problems: dict[str, Problem]) -> None:
     try:
+        refuse_unseen("group_by", *draft.group_by)
         check_groups(draft.group_by, source.types)
     except InvalidQuery as error:
         problems["group_by"] = Problem.of(error, source)
     try:
+        refuse_unseen("where", draft.where)
         check_filter(draft.where, source.types)
     except InvalidQuery as error:
         problems["where"] = Problem.of(error, source)

@@ -28,6 +28,7 @@ from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_written, shown_text
 from dashboard.sources.models import Source
+from dashboard.texts import control_problem, key_typed
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
 
@@ -88,7 +89,7 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
     if asked not in BULK:
         return HttpResponseBadRequest("Say what to do: pause, resume, delete or restore.")
     keys = request.GET.getlist("key") or request.POST.getlist("key")
-    queries = [_own_query(request, key, deleted=asked == "restore") for key in dict.fromkeys(keys)]
+    queries = [_own_query(request, key_typed(key), deleted=asked == "restore") for key in dict.fromkeys(keys)]
     if not queries:
         messages.info(request, "Nothing chosen: tick the queries first.")
         return redirect("queries")
@@ -105,7 +106,12 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
 @require_POST
 def query_tags(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
-    query.tags = tidy_tags(request.POST.get("tags", "").split(","))
+    typed_tags = request.POST.get("tags", "")
+    problem = control_problem(typed_tags)
+    if problem:
+        messages.error(request, f"The tags are not saved: {problem}")
+        return redirect(query)
+    query.tags = tidy_tags(typed_tags.split(","))
     query.save(update_fields=["tags"])
     messages.info(request, f"Saved the tags of “{query.name}”.")
     return redirect(query)
@@ -136,7 +142,7 @@ def _cost_shares(sources: set[Source]) -> dict[str, float]:
 def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
-        copied = SavedQuery.objects.filter(key=request.GET.get("copy", "")).first()
+        copied = SavedQuery.objects.filter(key=key_typed(request.GET.get("copy", ""))).first()
         template = from_template(request.GET.get("template", ""), source)
         draft = _copy_of(copied) if copied else template or Draft.first(source)
         context = _form_context(draft) | {"begun": copied is not None or template is not None}
@@ -156,7 +162,7 @@ def _copy_of(query: SavedQuery) -> Draft:
 
 def _chosen_source(request: HttpRequest) -> Source | None:
     data = request.POST if request.method == "POST" else request.GET
-    found = Source.objects.filter(key=data.get("source", "")).first()
+    found = Source.objects.filter(key=key_typed(data.get("source", ""))).first()
     return found or (Source.objects.first() if request.method == "GET" else None)
 
 
@@ -204,7 +210,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
 
 def typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
     """What stands in the form: the query that is edited, the source that is chosen, and what was typed."""
-    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
+    editing = SavedQuery.objects.filter(key=key_typed(request.POST.get("editing", ""))).first()
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source)
     return editing, source, kept_to(editing.source, written) if editing else written
@@ -226,7 +232,7 @@ def query_sample(request: HttpRequest) -> JsonResponse:
 @require_POST
 def query_view(request: HttpRequest) -> HttpResponse:
     """The same query in another view; a text or form with a slip stays as it is until that is mended."""
-    editing = SavedQuery.objects.filter(key=request.POST.get("editing", "")).first()
+    editing = SavedQuery.objects.filter(key=key_typed(request.POST.get("editing", ""))).first()
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source)
     wanted = request.POST.get("to", FORM)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from dashboard.queries.drafts import Checked, Draft, Problem, TypedComputation, check_draft
+from dashboard.queries.drafts import Checked, Draft, Problem, TypedComputation, check_draft, refuse_unseen
 from dashboard.queries.sql_text import ReadSql, read_sql, write_sql
 from dashboard.sources.models import Source
 from optimizer.durations import format_duration
@@ -74,6 +74,7 @@ def source_settings(source: Source) -> dict[str, Any]:
 
 def _read_sql(text: str, name: str, source: Source | None) -> Written:
     try:
+        refuse_unseen(SQL, text)
         read = read_sql(text)
     except InvalidQuery as error:
         return _unreadable(SQL, text, Draft(source, name=name), error)
@@ -127,6 +128,9 @@ def _spec_of(text: str, source: Source | None) -> QuerySpec:
             f"This is not JSON: {error.msg.lower()} (character {error.pos + 1}).",
             span=(error.pos, error.pos + 1),
         ) from error
+    refuse_unseen(
+        JSON, json.dumps(value, ensure_ascii=False)
+    )  # what was escaped: no page can show half a pair
     if not isinstance(value, dict):
         raise InvalidQuery(JSON, "Write an object with one query in “queries”.")
     if "queries" in value:

@@ -13,6 +13,7 @@ from dashboard.connections.forms import CODE
 from dashboard.connections.keys import free_key
 from dashboard.connections.models import Connection
 from dashboard.sources.models import Source
+from dashboard.texts import KeyChoice, Line, Lines, control_problem
 from optimizer.durations import InvalidDuration, format_duration, parse_duration
 from optimizer.queries import InvalidQuery
 from streaming import event_time
@@ -52,7 +53,7 @@ _SELECT = {"class": "form-select"}
 class ProbeForm(forms.Form):
     """Where the messages are and how they are written. Without a topic, the topics are listed."""
 
-    connection = forms.ModelChoiceField(
+    connection = KeyChoice(
         Connection.objects.all(),
         to_field_name="key",
         empty_label=None,
@@ -62,16 +63,12 @@ class ProbeForm(forms.Form):
         },
         widget=forms.Select(attrs={**_SELECT, "form": "source-form"}),
     )
-    topic = forms.CharField(
-        max_length=249, required=False, widget=forms.TextInput(attrs={**CODE, "list": "topics"})
-    )
+    topic = Line(max_length=249, required=False, widget=forms.TextInput(attrs={**CODE, "list": "topics"}))
     format = forms.ChoiceField(
         choices=FORMAT_CHOICES, required=False, initial="json", widget=forms.Select(attrs=_SELECT)
     )
-    avro_schema = forms.CharField(
-        max_length=200_000, required=False, widget=forms.Textarea(attrs={**CODE, "rows": 4})
-    )
-    registry = forms.CharField(
+    avro_schema = Lines(max_length=200_000, required=False, widget=forms.Textarea(attrs={**CODE, "rows": 4}))
+    registry = Line(
         max_length=300,
         required=False,
         widget=forms.TextInput(attrs={**CODE, "placeholder": "http://registry:8081"}),
@@ -104,24 +101,24 @@ class ProbeForm(forms.Form):
 class ReadingForm(forms.Form):
     """How the messages are read: what can be changed after a source was saved, too."""
 
-    name = forms.CharField(
+    name = Line(
         max_length=80,
         error_messages={"required": "Give the source a name."},
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
     schema = forms.Field(required=False)  # made of `field` and `kind`, one of each for every field
     time_source = forms.ChoiceField(choices=TIME_CHOICES, required=False)
-    event_time = forms.CharField(max_length=200, required=False)
+    event_time = Line(max_length=200, required=False)
     time_unit = forms.ChoiceField(choices=UNIT_CHOICES, required=False)
-    time_pattern = forms.CharField(max_length=100, required=False)
-    time_zone = forms.CharField(max_length=64, required=False)
-    allowed_lateness = forms.CharField(
+    time_pattern = Line(max_length=100, required=False)
+    time_zone = Line(max_length=64, required=False)
+    allowed_lateness = Line(
         initial="10s",
         widget=forms.TextInput(attrs=CODE),
         error_messages={"required": "Say how long, such as 10s."},
     )
-    future_bound = forms.CharField(required=False)
-    past_bound = forms.CharField(required=False)
+    future_bound = Line(required=False)
+    past_bound = Line(required=False)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
@@ -160,6 +157,9 @@ class ReadingForm(forms.Form):
         if not fields:
             raise forms.ValidationError("Read messages first, so that there are fields to use.")
         used = [name for name, _ in fields]
+        problem = next(filter(None, map(control_problem, used)), "")
+        if problem:
+            raise forms.ValidationError(problem)
         if not all(used) or len(set(used)) < len(used):
             raise forms.ValidationError("Give every field a name of its own.")
         return fields
@@ -212,7 +212,7 @@ class ReadingForm(forms.Form):
 class SourceForm(ReadingForm, ProbeForm):
     """A source as it will be saved; its fields are those found, with the types that people chose."""
 
-    tested = forms.CharField(required=False)
+    tested = forms.Field(required=False)  # compared, never kept
 
     def clean_topic(self) -> str:
         topic: str = self.cleaned_data["topic"]
@@ -250,7 +250,7 @@ class SourceForm(ReadingForm, ProbeForm):
 class SettingsForm(ReadingForm):
     """Changes to a saved source; its topic and format stay, as another topic is another source."""
 
-    connection = forms.ModelChoiceField(Connection.objects.all(), to_field_name="key", required=False)
+    connection = KeyChoice(Connection.objects.all(), to_field_name="key", required=False)
 
     def __init__(self, source: Source, data: Mapping[str, Any] | None = None) -> None:
         """What was not sent stays as it is."""

@@ -56,7 +56,8 @@ class Groups:
     left_out: int = 0
 
 
-def consumer_groups(source: Source) -> Groups:
+def consumer_groups(source: Source, most: int = MOST_GROUPS) -> Groups:
+    """The groups on this topic, among so many of the cluster: each is asked after by itself."""
     with consumer_of(source) as consumer:
         known = extent(consumer, source)
     with admin_of(source) as admin:
@@ -69,14 +70,14 @@ def consumer_groups(source: Source) -> Groups:
             ) from error
         names = sorted(set(listed))
         groups, hidden = [], []
-        for start in range(0, min(len(names), MOST_GROUPS), GROUPS_AT_ONCE):
+        for start in range(0, min(len(names), most), GROUPS_AT_ONCE):
             chunk = names[start : start + GROUPS_AT_ONCE]
             for name, group in _described(admin, chunk, source.topic, known):
                 if group is None:
                     hidden.append(name)
                 elif group.members or any(place.committed is not None for place in group.places):
                     groups.append(group)
-    return Groups(groups, hidden, max(0, len(names) - MOST_GROUPS))
+    return Groups(groups, hidden, max(0, len(names) - most))
 
 
 def _is_consumer(group: dict[str, Any]) -> bool:

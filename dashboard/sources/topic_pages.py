@@ -1,12 +1,13 @@
 """One page of a topic's messages: where it begins, what is searched for, and where the next one goes on."""
 
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 
 from django.http import QueryDict
 from kafka import KafkaConsumer, TopicPartition
 
+from dashboard.instants import InvalidInstant, parse_instant
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line, line_of
@@ -82,7 +83,7 @@ class Asked:
             seek=seek,
             partition=_number(data.get("partition", ""), "a partition"),
             offset=_offset(data.get("offset", "")) if seek == "offset" else 0,
-            since=_instant(data.get("since", "")) if seek == "time" else 0,
+            since=_instant(data.get("since", ""), data.get("zone", "")) if seek == "time" else 0,
             q=data.get("q", "").strip()[:500],
             before=_places(data.get("before", "")),
             after=_places(data.get("after", "")),
@@ -112,17 +113,13 @@ def _offset(text: str) -> int:
     return found
 
 
-def _instant(text: str) -> int:
-    """Milliseconds since the epoch, or ISO 8601, which is UTC where it names no zone."""
+def _instant(text: str, zone: str) -> int:
     if not text.strip():
-        raise BadRequest("Say since when, such as 2026-11-16 09:30.")
-    if text.isdecimal() and len(text) < 16:
-        return int(text)
+        raise BadRequest("Say since when, such as now-15m or 2026-11-16 09:30.")
     try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
-        raise BadRequest(f"“{text}” is not a time: write it as 2026-11-16 09:30.") from error
-    return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
+        return parse_instant(text, int(time.time() * 1000), zone or "UTC")
+    except InvalidInstant as problem:
+        raise BadRequest(str(problem)) from problem
 
 
 def _places(text: str) -> Places | None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -12,7 +13,7 @@ from dashboard.sources.dead_letters import check_again, find_letter, recent_dead
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import dumped, printed
-from dashboard.sources.topic_consumers import consumer_groups
+from dashboard.sources.topic_consumers import GROUPS_AT_ONCE, consumer_groups
 from dashboard.sources.topic_inspector import inspect
 from dashboard.sources.topic_overview import overview
 from dashboard.sources.topic_pages import (
@@ -23,7 +24,7 @@ from dashboard.sources.topic_pages import (
     message_page,
     messages_to_download,
 )
-from dashboard.sources.topic_walk import read_one
+from dashboard.sources.topic_walk import extent, read_one
 
 
 @require_GET
@@ -43,6 +44,19 @@ def _told(
     except KafkaProblem as problem:
         context["problem"] = problem.sentence
     return render(request, template, context)
+
+
+@require_GET
+def source_check(request: HttpRequest, key: str) -> HttpResponse:
+    """Whether the topic can be reached now."""
+    source = get_object_or_404(Source, key=key)
+    context: dict[str, Any] = {"source": source}
+    try:
+        with consumer_of(source) as consumer:
+            context["extent"] = extent(consumer, source)
+    except KafkaProblem as problem:
+        context["problem"] = problem.sentence
+    return render(request, "sources/_checked.html", context)
 
 
 @require_GET
@@ -141,6 +155,31 @@ def _plain(data: bytes | None, *, as_json: bool = False) -> Any:
 def source_consumers(request: HttpRequest, key: str) -> HttpResponse:
     """Who else reads the topic."""
     return _told(request, key, "sources/_consumers.html", "found", consumer_groups)
+
+
+@require_GET
+def source_consumers_count(request: HttpRequest, key: str) -> HttpResponse:
+    """How many groups read the topic; nothing where that takes long to find out, or cannot be."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        found = consumer_groups(source, most=GROUPS_AT_ONCE)
+    except KafkaProblem:
+        return HttpResponse()
+    return HttpResponse() if found.left_out else _count(len(found.groups))
+
+
+@require_GET
+def source_dead_letters_count(request: HttpRequest, key: str) -> HttpResponse:
+    """How many letters the tab has."""
+    source = get_object_or_404(Source, key=key)
+    try:
+        return _count(recent_dead_letters(source.key).total)
+    except KafkaProblem:
+        return HttpResponse()
+
+
+def _count(number: int) -> HttpResponse:
+    return HttpResponse(intcomma(number), content_type="text/plain; charset=utf-8")
 
 
 @require_GET

@@ -9,6 +9,7 @@ urlpatterns = [
     path("new/", wizard.source_new, name="source-new"),
     path("probe/", wizard.source_probe, name="source-probe"),
     path("<slug:key>/", views.source_page, name="source"),
+    path("<slug:key>/check/", topic_views.source_check, name="source-check"),
     path("<slug:key>/overview/", topic_views.source_overview, name="source-overview"),
     path("<slug:key>/messages/", topic_views.source_messages, name="source-messages"),
     path(
@@ -21,7 +22,13 @@ urlpatterns = [
     ),
     path("<slug:key>/download/", topic_views.source_download, name="source-download"),
     path("<slug:key>/consumers/", topic_views.source_consumers, name="source-consumers"),
+    path("<slug:key>/consumers/count/", topic_views.source_consumers_count, name="source-consumers-count"),
     path("<slug:key>/dead-letters/", topic_views.source_dead_letters, name="source-dead-letters"),
+    path(
+        "<slug:key>/dead-letters/count/",
+        topic_views.source_dead_letters_count,
+        name="source-dead-letters-count",
+    ),
     path(
         "<slug:key>/dead-letters/check/",
         topic_views.source_dead_letters_check,

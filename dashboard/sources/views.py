@@ -19,6 +19,7 @@ SEEK_CHOICES = (
     ("offset", "From offset"),
     ("time", "Since time"),
 )
+SINCE_CHOICES = ("now-15m", "now-1h", "now-6h", "now-24h", "yesterday")
 TABS = ("overview", "messages", "consumers", "dead-letters", "settings")
 
 
@@ -50,5 +51,6 @@ def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, An
         "connections": Connection.objects.all(),
         "unit_choices": UNIT_CHOICES,
         "seek_choices": SEEK_CHOICES,
+        "since_choices": SINCE_CHOICES,
         "seek": request.GET.get("seek") if request.GET.get("seek") in dict(SEEK_CHOICES) else "live",
     }

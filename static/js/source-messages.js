@@ -3,7 +3,8 @@ import { Inspector } from "./source-inspector.js";
 import { MOST_ROWS, TailRate, WaitingRows } from "./source-tail.js";
 
 const RETRY_MS = 3_000;
-const FIELD_OF = { offset: "from-offset", time: "since-local" }; // that a choice asks for
+const FIELD_OF = { offset: "from-offset", time: "since" }; // that a choice asks for
+const ASKED_BY = { offset: "offset", since: "time", zone: "time" }; // the choice that a part of the form belongs to
 
 /** Follows a topic over a socket of its own, and puts rows on top of the table once a second at most. */
 class Tail {
@@ -119,7 +120,8 @@ class Tail {
 
 /** Keep the choice in the address, so that a page can be sent to somebody. */
 function remember(bar) {
-  const chosen = [...new FormData(bar)].filter(([, value]) => value);
+  const seek = bar.elements.seek.value;
+  const chosen = [...new FormData(bar)].filter(([name, value]) => value && (ASKED_BY[name] ?? seek) === seek);
   history.replaceState(null, "", `?${new URLSearchParams([["tab", "messages"], ...chosen])}`);
 }
 
@@ -129,22 +131,10 @@ function offerPartitions(select, numbers) {
   select.replaceChildren(new Option("All partitions", "", false, !chosen), ...options);
 }
 
-/** A time is chosen in the browser's zone and sent as an instant. */
-function sendInstants(bar) {
-  const [local, since] = [document.getElementById("since-local"), bar.elements.since];
-  const two = (part) => String(part).padStart(2, "0");
-  const at = since.value ? new Date(Number(since.value)) : new Date(Date.now() - 15 * 60_000);
-  local.value = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-  const take = () => (since.value = local.value ? String(new Date(local.value).getTime()) : "");
-  take();
-  local.addEventListener("input", take);
-}
-
 const inspector = new Inspector(document.getElementById("inspector"));
 const bar = document.getElementById("message-bar");
 if (bar) {
   const tail = new Tail(bar, () => inspector.mark());
-  sendInstants(bar);
   bar.addEventListener("change", ({ target }) => document.getElementById(FIELD_OF[target.value])?.focus());
   bar.addEventListener("htmx:beforeRequest", () => {
     tail.stop();

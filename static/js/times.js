@@ -16,6 +16,12 @@ function show(element) {
   element.textContent = words(instant, element.dataset.exact !== undefined);
 }
 
+/** Forms with times say of which zone they are; one that came with the address stays. */
+function sayZone() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const input of document.querySelectorAll("input[data-own-zone]")) input.value ||= zone;
+}
+
 /** Rewrite every `<time datetime>` of the page, now and whenever part of it is swapped in. */
 export function showLocalTimes() {
   const all = (root) => {
@@ -23,6 +29,7 @@ export function showLocalTimes() {
     root.querySelectorAll?.("time[datetime]").forEach(show);
   };
   all(document);
+  sayZone();
   new MutationObserver((changes) => {
     for (const change of changes) for (const node of change.addedNodes) all(node);
   }).observe(document.body, { childList: true, subtree: true });

@@ -3,9 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from optimizer.durations import InvalidDuration, parse_duration
 from streaming.accounting import instant
 from streaming.inference import infer
 from streaming.kafka_log import LogReader
@@ -16,7 +14,6 @@ from streaming.watch import TopicView, look
 SCHEME = "kafka://"
 INFERRED = ("json", "csv", "tsv")  # formats whose fields can be told from the messages
 _ADDRESS = re.compile(r"kafka://(?P<servers>[^/\s]+:\d+)/(?P<topic>[^/\s]+)")
-_AGO = re.compile(r"now(?:\s*-\s*(?P<ago>.+))?")
 
 
 @dataclass(frozen=True)
@@ -34,24 +31,6 @@ class Address:
         if found is None:
             raise UnreadableEvents(f"“{text}” is not a topic: write it as kafka://HOST:PORT/TOPIC.")
         return cls(found["servers"], found["topic"])
-
-
-def parse_instant(text: str, now: int) -> int:
-    """Milliseconds since the epoch of an ISO time (UTC where it names no zone), `now` or `now-15m`.
-
-    >>> parse_instant("1970-01-01T00:01:00", 0), parse_instant("now-15m", 1_000_000)
-    (60000, 100000)
-    """
-    ago = _AGO.fullmatch(text.strip())
-    try:
-        if ago is not None:
-            return now - (parse_duration(ago["ago"]) if ago["ago"] else 0)
-        moment = datetime.fromisoformat(text.strip())
-    except (InvalidDuration, ValueError) as error:
-        raise UnreadableEvents(
-            f"“{text}” is not a time: write it as 2026-01-31T12:00, with a zone (UTC if none), or now-15m."
-        ) from error
-    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 class _Span:

@@ -123,8 +123,8 @@ def test_a_table_says_what_is_not_verified() -> None:
         ({"out": Path("/nowhere/results.jsonl")}, "There is no directory /nowhere to write results.jso"),
         ({"events": "events.txt"}, "There is no file events.txt."),
         ({"since": "now-15m"}, "--from and --until are for topics: a file is read as a whole."),
-        ({"since": "soon"}, "“soon” is not a time: write it as 2026-01-31T12:00, with a zone (UTC if none), "
-         "or now-15m."),
+        ({"since": "soon"}, "“soon” is not a time: write it as 2026-11-16 09:30, 14:00, yesterday, now-15m "
+         "or 15m ago."),
         ({"events": "kafka://nowhere"}, "“kafka://nowhere” is not a topic: write it as kafka://HOST:PORT/TOPIC."),
         ({"events": "kafka://127.0.0.1:1/t"}, "The Kafka cluster at 127.0.0.1:1 does not answer."),
         ({"strategy": "wovn"}, "No strategy “wovn”: use one of no_share, "),

@@ -22,7 +22,7 @@ from streaming.replay import Replay, Summary, topics
 from streaming.replay.files import open_file
 from streaming.replay.inputs import UnreadableEvents
 from streaming.replay.results import write_results
-from streaming.replay.topics import Address, TopicSpan, parse_instant
+from streaming.replay.topics import Address, TopicSpan
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
@@ -241,24 +241,3 @@ def test_an_address_that_is_none_is_refused(text):
         UnreadableEvents, match=f"“{text}” is not a topic: write it as kafka://HOST:PORT/TOPIC."
     ):
         Address.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-01-01", START),
-        ("2026-01-01T01:00+01:00", START),
-        ("2026-01-01T00:00:00.5Z", START + 500),
-        ("now", START),
-        ("now-1h30m", START - 5_400_000),
-        (" now - 15m ", START - 900_000),
-    ],
-)
-def test_times_are_read(text, expected):
-    assert parse_instant(text, START) == expected
-
-
-@pytest.mark.parametrize("text", ["yesterday", "now-", "now-soon", "now+5m", "2026-13-01", ""])
-def test_a_time_that_is_none_is_refused(text):
-    with pytest.raises(UnreadableEvents, match=r"“.*” is not a time: write it as 2026-01-31T12:00,"):
-        parse_instant(text, START)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.instants import InvalidInstant, parse_instant
 from dashboard.platform.meter import Meter
 from dashboard.platform.problems import Problem, as_problems
 from optimizer.strategies import STRATEGIES
@@ -126,12 +127,16 @@ def _spec(path: Path) -> "Spec":
 
 def _input(options: dict[str, Any], spec: "Spec") -> "Input":
     from streaming.replay.files import open_file
-    from streaming.replay.topics import SCHEME, Address, TopicSpan, parse_instant
+    from streaming.replay.topics import SCHEME, Address, TopicSpan
 
     now = int(time.time() * 1000)
-    since, until = (
-        None if text is None else parse_instant(text, now) for text in (options["since"], options["until"])
-    )
+    try:
+        since, until = (
+            None if text is None else parse_instant(text, now)
+            for text in (options["since"], options["until"])
+        )
+    except InvalidInstant as error:
+        raise Problem(str(error)) from error
     if options["events"].startswith(SCHEME):
         return TopicSpan(Address.parse(options["events"]), spec.format, since, until)
     if since is not None or until is not None:

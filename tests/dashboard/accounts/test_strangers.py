@@ -37,6 +37,7 @@ SOCKET_ADDRESSES = sorted(addresses(websocket_urlpatterns))
 def test_the_walk_finds_the_pages() -> None:
     assert {"/", "/sources/new/", "/queries/some-key/edit/", "/plan/", "/tokens/"} <= set(PAGE_ADDRESSES)
     assert {"/api/queries/some-key/pause", "/api/connections", "/api/openapi.json"} <= set(API_ADDRESSES)
+    assert {"/api/backtests", "/api/backtests/some-key/results"} <= set(API_ADDRESSES)
     assert {"/ws/live/", "/ws/sources/some-key/messages/"} <= set(SOCKET_ADDRESSES)
 
 

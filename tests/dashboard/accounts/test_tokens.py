@@ -42,6 +42,7 @@ def test_a_token_needs_a_name(as_ana: Client) -> None:
     assert response.status_code == 422
     assert "Give the token a name, such as what will use it." in response.content.decode()
     assert as_ana.post("/tokens/", {"name": "x", "days": "12"}).status_code == 422
+    assert as_ana.post("/tokens/", {"name": "x\0y", "days": "90"}).status_code == 422
     assert not ApiToken.objects.exists()
 
 

@@ -219,7 +219,10 @@ def test_a_page_changes_things_with_its_csrf_token_alone(ana: User, hot: SavedQu
         ({"group_by": [{}]}, {"group_by": "“group_by” must be a text."}),
         ({"colour": "red"}, {"colour": "There is no “colour” here."}),
         ({"computations": [{"field": "temp"}]}, {"computations": "“aggregate” is missing."}),
-        ({"name": "a\0b"}, {"name": "Null characters are not allowed."}),
+        ({"name": "a\0b"}, {"name": "Remove the control character U+0000 after “a”."}),
+        ({"name": "\x1b[2J"}, {"name": "Remove the control character U+001B at the beginning."}),
+        ({"tags": ["a\tb"]}, {"tags": "Remove the control character U+0009 after “a”."}),
+        ({"windows": "1m\0"}, {"windows": "Remove the control character U+0000 after “1m”."}),
         ([], {"body": "“body” must be an object."}),
     ],
 )

@@ -1,12 +1,16 @@
 """Whatever is sent to the API, as it is described or against that, no call fails."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.core.wsgi import get_wsgi_application
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as how
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
@@ -14,6 +18,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import api
 from dashboard.models import SavedQuery
+from dashboard.queries.backtests import BackTest
 
 EXAMPLES_OF_EACH_CALL = 15
 CHECKS = [not_a_server_error, response_schema_conformance, status_code_conformance]
@@ -22,17 +27,37 @@ CALLS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def own_folder(settings: LazySettings, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path
+
+
+def ended_backtest(query: SavedQuery, person: User) -> BackTest:
+    """One that is done and has a result."""
+    test = BackTest.ask(query.source, query.spec(), person)
+    figures = dict.fromkeys(("messages", "malformed", "late", "misdated", "results"), 1)
+    test.write("summary", figures | {"seconds": 0.5})
+    row = {"query": "draft", "range": "1m", "slide": "10s", "group": {}, "value": None, "count": 1}
+    test.results.write_text(json.dumps(row) + "\n")
+    return test
+
+
 @pytest.mark.parametrize("mode", GenerationMode)
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode: GenerationMode) -> None:
     """Each call over and over, with what is there and what is not; what is made is gone after the test."""
     hot.source.connection.created_by = ana
     hot.source.connection.save()
-    keys = {"connections": hot.source.connection.key, "sources": hot.source.key, "queries": hot.key}
+    keys = {
+        "connections": hot.source.connection.key,
+        "sources": hot.source.key,
+        "queries": hot.key,
+        "backtests": ended_backtest(hot, ana).key,
+    }
     headers = {"Authorization": f"Bearer {make_token(ana, 'schemathesis', None)[1]}"}
     described = schemathesis.openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)
 
-    @settings(
+    @how(
         max_examples=EXAMPLES_OF_EACH_CALL,
         deadline=None,
         derandomize=True,

@@ -1,8 +1,10 @@
 """The API refuses what the forms of the pages refuse, in the same words."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils.html import escape
@@ -69,6 +71,13 @@ def check_same(response: Any, page: Any, field: str) -> None:
     [
         ({"name": ""}, "name"),
         ({"name": "x" * 121}, "name"),
+        ({"name": "Mean\0temp"}, "name"),
+        ({"name": "\x1b[2J" + "x" * 121}, "name"),
+        ({"name": "Mean\ttemp"}, "name"),
+        ({"windows": "1m\0"}, "windows"),
+        ({"where": "temp > 3\n AND \x07 ok"}, "where"),
+        ({"group_by": ["de\0vice"]}, "group_by"),
+        (compute(("max", "te\0mp")), "computations"),
         ({"source": "nowhere"}, "source"),
         ({"windows": ""}, "windows"),
         ({"windows": "1m every soon"}, "windows"),
@@ -114,7 +123,13 @@ def test_a_changed_query(
 
 @pytest.mark.parametrize(
     "sql",
-    ["", "SELECT", "SELECT max(tmep) FROM sensors WINDOW TUMBLING (1m)", "SELECT count(*) FROM nowhere"],
+    [
+        "",
+        "SELECT",
+        "SELECT max(temp) \0FROM sensors",
+        "SELECT max(tmep) FROM sensors WINDOW TUMBLING (1m)",
+        "SELECT count(*) FROM nowhere",
+    ],
 )
 def test_a_query_in_sql(ask: Ask, as_ana: Client, sensors: Source, sql: str) -> None:
     page = as_ana.post("/queries/new/", {"view": "sql", "sql": sql, "name": "Q", "source": "sensors"})
@@ -127,9 +142,41 @@ def test_a_query_in_sql(ask: Ask, as_ana: Client, sensors: Source, sql: str) -> 
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
+        ({"source": "nowhere"}, "source"),
+        ({"windows": "soon"}, "windows"),
+        ({"where": "tmep > 3"}, "where"),
+        (compute(("mean", "device")), "computation-0"),
+    ],
+)
+def test_the_draft_of_a_back_test(
+    ask: Ask, as_ana: Client, sensors: Source, wrong: dict[str, Any], field: str
+) -> None:
+    sent = {**QUERY, "name": "", **wrong}
+    page = as_ana.post("/queries/backtests/", query_form(dict(sent)))
+    check_same(ask("post", "backtests", sent), page, field)
+
+
+@pytest.mark.parametrize("since", ["soon", "now-", "2026-13-01", "a\0b"])
+def test_when_a_back_test_begins(
+    ask: Ask, as_ana: Client, sensors: Source, settings: LazySettings, tmp_path: Path, since: str
+) -> None:
+    settings.VAR_DIR = tmp_path
+    asked = as_ana.post("/queries/backtests/", query_form(dict(QUERY)))
+    page = as_ana.post(f"{asked['Location']}run/", {"exactly": since})
+    check_same(ask("post", "backtests", {**QUERY, "since": since}), page, "since")
+    assert ask("get", "backtests").json()["count"] == 1  # the page's own, which waits for a time
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
         ({"name": ""}, "name"),
         ({"name": "x" * 81}, "name"),
         ({"name": "CLUSTER"}, "name"),
+        ({"name": "Pl\0ant"}, "name"),
+        ({"name": "Plant\x9b1m"}, "name"),
+        ({"protocol": "SASL_PLAINTEXT", "username": "a\0", "password": "p"}, "username"),
+        ({"protocol": "SSL", "ca": "no\0certificate"}, "ca"),
         ({"bootstrap_servers": ""}, "bootstrap_servers"),
         ({"bootstrap_servers": " , "}, "bootstrap_servers"),
         ({"bootstrap_servers": "kafka"}, "bootstrap_servers"),
@@ -152,6 +199,10 @@ def test_a_connection(ask: Ask, as_ana: Client, wrong: dict[str, Any], field: st
     ("wrong", "field"),
     [
         ({"name": ""}, "name"),
+        ({"name": "we\0b"}, "name"),
+        ({"name": "we\nb"}, "name"),
+        ({"topic": "we\0b"}, "topic"),
+        ({"fields": [{"name": "t\0s", "type": "integer"}]}, "fields"),
         ({"connection": "nowhere"}, "connection"),
         ({"topic": ""}, "topic"),
         ({"format": "xml"}, "format"),

@@ -71,6 +71,15 @@ def test_a_dashboard_without_a_name_is_refused_beside_the_field(as_ana: Client) 
     assert not Board.objects.exists()
 
 
+def test_what_nobody_can_see_is_no_part_of_a_name(as_ana: Client, panel: Panel) -> None:
+    answer = as_ana.post("/dashboards/new/", {"name": "Plant\0floor"})
+    assert answer.status_code == 422
+    sentence = "Remove the control character U+0000 after “Plant”."
+    assert sentence in answer.content.decode()
+    address = f"/dashboards/{panel.board.slug}/panels/{panel.pk}/rename/"
+    assert sentence in as_ana.post(address, {"title": "Plant\0floor"}, follow=True).content.decode()
+
+
 def test_an_empty_dashboard_says_so_and_offers_a_panel(as_ana: Client, plant: Board, hot: SavedQuery) -> None:
     page = as_ana.get("/dashboards/plant-floor/").content.decode()
     assert "No panels yet." in page

@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
 
+from dashboard import demo_seed
 from dashboard.models import Connection, PlanVersion, SavedQuery, Source
 from dashboard.planning import service, wire
 from dashboard.platform.problems import Problem
@@ -49,14 +50,14 @@ def everything(hot: SavedQuery, ana: User, bo: User) -> SavedQuery:
     )
     SavedQuery.objects.create(
         source=web,
-        name="Slow: “p95”\nby user",
+        name="Slow: “p95” by user",
         computations=[{"aggregate": "count", "field": None}, {"aggregate": "max", "field": "ms * 2"}],
         windows=[
             {"range": "1h", "slide": "1h", "offset": "15m"},
             {"count": 100, "every": 10},
             {"gap": "30s"},
         ],
-        where="ms > 1.5",
+        where="ms > 1.5\n  AND ms < 1e6",
         tags=["web", "no"],
         paused_at=timezone.now(),
         paused_by=bo,
@@ -209,14 +210,14 @@ def test_who_is_not_known_here_is_named(everything: SavedQuery, tmp_path: Path) 
             "queries",
             "All",
             {"where": "mss > 1"},
-            "Query “All”: No field “mss” in web.requests (character 1).",
+            "query “All”, where: No field “mss” in web.requests (character 1).",
         ),
-        ("queries", "All", {"windows": "soon"}, "Query “All”: “soon” is not a duration"),
-        ("queries", "All", {"group_by": "ms"}, "Query “All”: “group_by” must be a list."),
-        ("queries", "All", {"colour": 1}, "Query “All”: There is no “colour” here."),
-        ("queries", "All", {"source": "sensors"}, "Query “All”: A query stays with its source"),
-        ("queries", "All", {"key": "no key"}, "Query “All”: “key”: "),
-        ("sources", "sensors", {"topic": "other"}, "Source “sensors”: A source keeps its topic"),
+        ("queries", "All", {"windows": "soon"}, "query “All”, windows: “soon” is not a duration"),
+        ("queries", "All", {"group_by": "ms"}, "query “All”, group_by: “group_by” must be a list."),
+        ("queries", "All", {"colour": 1}, "query “All”, colour: There is no “colour” here."),
+        ("queries", "All", {"source": "sensors"}, "query “All”, source: A query stays with its source"),
+        ("queries", "All", {"key": "no key"}, "query “All”, key: “key”: "),
+        ("sources", "sensors", {"topic": "other"}, "source “sensors”, topic: A source keeps its topic"),
         ("sources", "sensors", {"name": "web.requests"}, "There is a source “web.requests” already"),
         (
             "connections",
@@ -224,7 +225,12 @@ def test_who_is_not_known_here_is_named(everything: SavedQuery, tmp_path: Path) 
             {"bootstrap_servers": "evil:1"},
             "The servers changed: type the password again",
         ),
-        ("connections", "Guarded", {"password": "x"}, "Connection “Guarded”: There is no “password” here."),
+        (
+            "connections",
+            "Guarded",
+            {"password": "x"},
+            "connection “Guarded”, password: There is no “password” here.",
+        ),
     ],
 )
 def test_a_mistake_is_named_and_nothing_is_changed(
@@ -250,10 +256,15 @@ def test_a_mistake_is_named_and_nothing_is_changed(
         ("a: [", "This is not YAML"),
         ("- 1", "This is no file of `./millrace export`"),
         ("millrace: 2", "This is no file of `./millrace export`"),
-        ("millrace: 1\nboards: []", "There is no “boards”"),
-        ("millrace: 1\nqueries: 5", "“queries” must be a list of objects."),
-        ("millrace: 1\nqueries: [{key: a}, {key: a}]", "“a” is in “queries” twice"),
-        ("millrace: 1\nqueries: [{}]", "“key” is missing."),
+        ("a: 1\nb: [", "This is not YAML: expected the node content, but found '<stream end>' (line 2)."),
+        ("a: 1\nb: \x07", "This is not YAML: special characters are not allowed (line 2)."),
+        ("a: 2026-13-45", "This is not YAML that can be read: month must be in 1..12."),
+        ("[" * 5_000, "This is not YAML that can be read"),
+        ("", "This is no file of `./millrace export`"),
+        ("millrace: 1\nboards: []", "Line 2: There is no “boards”"),
+        ("millrace: 1\n\nqueries: 5", "Line 3: “queries” must be a list of objects."),
+        ("millrace: 1\nqueries:\n- key: a\n- key: a", "Line 4: “a” is in “queries” twice"),
+        ("millrace: 1\nqueries: [{}]", "Line 2, query, key: “key” is missing."),
     ],
 )
 @pytest.mark.django_db
@@ -263,6 +274,62 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, text: str, sentence: st
     with pytest.raises(Problem) as refused:
         taken(file)
     assert sentence in str(refused.value)
+
+
+BROKEN = """\
+millrace: 1
+connections:
+- key: plant
+  name: Plant
+  bootstrap_servers: kafka
+sources: []
+queries:
+- key: hot
+  source: sensors
+  name: Hot
+  windows: 1m every soon
+  computations:
+  - aggregate: count
+  - {aggregate: max, field: tmep}
+- key: cold
+  source: sensors
+  computations: [{aggregate: count}]
+  windows: 1m
+  tags: ["a\\0b"]
+"""
+
+
+def test_every_mistake_is_named_with_its_line_and_field(sensors: Source, tmp_path: Path) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(BROKEN)
+    with pytest.raises(Problem) as refused:
+        taken(file)
+    assert str(refused.value).splitlines() == [
+        "Line 5, connection “Plant”, bootstrap_servers: “kafka” is not an address: write host:port, "
+        "several separated by commas.",
+        "Line 11, query “Hot”, windows: “soon” is not a duration: write it as 90s, 5m or 1h30m.",
+        "Line 12, query “Hot”, computations: No field “tmep” in sensors.",
+        "Line 19, query “cold”, tags: Remove the control character U+0000 after “a”.",
+        "Nothing was changed.",
+    ]
+    assert not SavedQuery.objects.exists()
+
+
+def test_the_demo_is_the_same_after_a_journey(tmp_path: Path, settings: LazySettings, ana: User) -> None:
+    settings.VAR_DIR = tmp_path
+    User.objects.filter(pk=ana.pk).update(is_superuser=True)
+    assert demo_seed.seed("127.0.0.1:1")
+    call_command("export", out=tmp_path / "first.yaml")
+    SavedQuery.with_deleted.all().delete()
+    Source.objects.all().delete()
+    Connection.objects.all().delete()
+    assert taken(tmp_path / "first.yaml")[2] == "5 queries added."
+    for _ in range(2):
+        call_command("export", out=tmp_path / "again.yaml")
+        assert (tmp_path / "again.yaml").read_bytes() == (tmp_path / "first.yaml").read_bytes()
+        plans = PlanVersion.objects.count()
+        assert taken(tmp_path / "again.yaml")[2] == "5 queries as they were."
+        assert PlanVersion.objects.count() == plans
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path, db: None) -> None:

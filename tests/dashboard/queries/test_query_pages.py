@@ -200,6 +200,29 @@ def test_names_are_shown_as_text_never_as_markup(as_ana: Client, sensors: Source
     assert "&lt;script&gt;x&lt;/script&gt;" in page
 
 
+@pytest.mark.parametrize(
+    ("escaped", "code"), [("\\ud800", "U+D800"), ("\\u0000", "U+0000"), ("\\u009f", "U+009F")]
+)
+def test_what_nobody_can_see_is_refused_in_json_too(
+    as_ana: Client, sensors: Source, escaped: str, code: str
+) -> None:
+    text = f'{{"name": "Hot{escaped}", "aggregate": "count", "windows": [{{"range": "1m"}}]}}'
+    answer = as_ana.post("/queries/new/", {"view": "json", "json": text, "source": "sensors"})
+    assert answer.status_code == 422
+    sentences = [problem.sentence for problem in answer.context["problems"].values()]
+    assert any(code in sentence for sentence in sentences)
+    assert not SavedQuery.objects.exists()
+
+
+def test_tags_that_nobody_can_read_are_not_saved(as_ana: Client, hot: SavedQuery) -> None:
+    answer = as_ana.post(f"/queries/{hot.key}/tags/", {"tags": "plant, a\0b"}, follow=True)
+    assert "The tags are not saved: Remove the control character U+0000 after “plant, a”." in (
+        answer.content.decode()
+    )
+    hot.refresh_from_db()
+    assert hot.tags == []
+
+
 def test_an_unknown_query_is_answered_with_our_own_page(as_ana: Client) -> None:
     response = as_ana.get("/queries/nosuch/")
     assert response.status_code == 404

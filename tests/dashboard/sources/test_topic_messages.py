@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from django.http import QueryDict
 from django.test import Client
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
@@ -64,6 +65,15 @@ def test_every_seek_begins_where_it_says(readings_of) -> None:
     assert devices(source, Asked("time", since=1_000 + 117)) == ["d117", "d118", "d119"]
 
 
+def test_a_time_is_said_as_people_say_it(as_bo: Client, readings_of) -> None:
+    source = readings_of(events(3), first_timestamp=NOW - 3_600_000)
+    assert "d0" in get(as_bo, seek="time", since="90m ago")
+    assert "No message there." in get(as_bo, seek="time", since="now-15m")
+    assert devices(source, Asked.of(QueryDict("seek=time&since=1960-01-01")))[:1] == ["d0"]
+    vienna = Asked.of(QueryDict("seek=time&since=2026-01-01+13:00&zone=Europe/Vienna"))
+    assert vienna.since == Asked.of(QueryDict("seek=time&since=2026-01-01+12:00")).since
+
+
 def test_pages_further_back_and_forth_show_every_message_once(readings_of) -> None:
     source = readings_of(events(130), partitions=4)
     first = message_page(source, Asked("newest"))
@@ -93,7 +103,15 @@ def test_a_seek_beyond_the_end_says_so(as_bo: Client, readings_of) -> None:
         ({"seek": "sideways"}, "“sideways” is not a place to read from."),
         ({"seek": "offset"}, "Say from which offset, such as 1200."),
         ({"seek": "offset", "offset": "-3"}, "“-3” is not an offset: write a whole number."),
-        ({"seek": "time", "since": "soon"}, "“soon” is not a time: write it as 2026-11-16 09:30."),
+        ({"seek": "time"}, "Say since when, such as now-15m or 2026-11-16 09:30."),
+        (
+            {"seek": "time", "since": "soon"},
+            "“soon” is not a time: write it as 2026-11-16 09:30, 14:00, yesterday, now-15m or 15m ago.",
+        ),
+        (
+            {"seek": "time", "since": "14:00", "zone": "Mars"},
+            "“Mars” is not a time zone: use a name such as Europe/Berlin.",
+        ),
         ({"partition": "x"}, "“x” is not a partition: write a whole number."),
         ({"before": "0:x"}, "The address of this page is damaged"),
     ],

@@ -31,13 +31,16 @@ from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
 ADDRESSES = (
+    "check/",
     "overview/",
     "messages/",
     "messages/0/0/",
     "messages/0/0/bytes/",
     "download/",
     "consumers/",
+    "consumers/count/",
     "dead-letters/",
+    "dead-letters/count/",
     "dead-letters/check/",
     "dead-letters/0/0/",
 )
@@ -114,6 +117,7 @@ def test_an_empty_topic_has_nothing_to_compare(
 
 def test_groups_are_shown_with_their_members_and_real_lag(as_bo: Client, filled: Source, broker: str) -> None:
     assert "No consumer group reads" in get(as_bo, "consumers")
+    assert get(as_bo, "consumers/count") == "0"
     consumer = KafkaConsumer(
         filled.topic,
         bootstrap_servers=broker,
@@ -136,6 +140,7 @@ def test_groups_are_shown_with_their_members_and_real_lag(as_bo: Client, filled:
     assert (group.state, group.members, group.lag) == ("nobody connected", [], 2)
     page = get(as_bo, "consumers")
     assert "billing" in page
+    assert get(as_bo, "consumers/count") == "1"
     assert "Millrace itself is no consumer group" in page
 
 
@@ -231,6 +236,7 @@ def test_letters_are_filtered_by_reason_and_open(
     )
     page = get(as_bo, "dead-letters")
     assert "Newest 3" in page  # one that was refused twice is one
+    assert get(as_bo, "dead-letters/count") == "3"
     only = get(as_bo, "dead-letters", reason="late")
     assert "Newest 1 of 3" in only
     assert "dead-letters/0/2/" in only
@@ -261,8 +267,13 @@ def test_letters_are_tried_again_with_the_fields_as_they_are_now(
 
 
 def test_all_tabs_say_what_is_wrong_while_the_cluster_is_down(as_bo: Client, sensors: Source) -> None:
-    for tab in ("overview", "messages", "consumers", "messages/0/0"):
+    for tab in ("check", "overview", "messages", "consumers", "messages/0/0"):
         assert "127.0.0.1:1 refused the connection" in get(as_bo, tab)
+    assert get(as_bo, "consumers/count") == ""
+
+
+def test_the_connection_is_tried_where_it_is_used(as_bo: Client, filled: Source) -> None:
+    assert f"{filled.topic} holds 9 messages in 3 partitions." in get(as_bo, "check")
 
 
 def test_strangers_are_turned_away(stranger: Client, sensors: Source) -> None:

@@ -1,0 +1,187 @@
+"""Sources and tokens as people handle them: a guarded cluster, a refused message, a change, a goodbye."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+from kafka import KafkaProducer
+from kafka.admin import NewTopic
+from playwright.sync_api import Page, expect
+
+from streaming.topics import create_topics
+from tests.browser.conftest import Millrace
+from tests.secured import PASSWORD, SecuredBroker
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark]
+
+FIELDS = [("ts", "integer"), ("order", "text"), ("total", "number")]
+
+
+def produce(servers: str, topic: str, values: list[bytes]) -> None:
+    producer = KafkaProducer(bootstrap_servers=servers)
+    for number, value in enumerate(values):
+        producer.send(topic, value, partition=number % 2)
+    producer.close()
+
+
+def orders(count: int) -> list[bytes]:
+    now = int(time.time() * 1000)
+    made = [{"ts": now - n, "order": f"o{n}", "total": n + 0.5} for n in range(count)]
+    return [json.dumps(one).encode() for one in made]
+
+
+def call(page: Page, address: str, body: dict[str, Any]) -> Any:
+    """What the page's own session may do over the API."""
+    cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}
+    answer = page.request.post(f"/api/{address}", data=body, headers={"X-CSRFToken": cookies["csrftoken"]})
+    assert answer.status == 201, answer.text()
+    return answer.json()
+
+
+def add_source(page: Page, millrace: Millrace, name: str, *values: bytes) -> str:
+    """A source on a topic of its own with these messages; the address of its page."""
+    create_topics(millrace.bootstrap_servers, [NewTopic(name, 2, 1)])
+    produce(millrace.bootstrap_servers, name, list(values))
+    servers = {"name": f"Kafka of {name}", "bootstrap_servers": millrace.bootstrap_servers}
+    told = {
+        "name": name,
+        "connection": call(page, "connections", servers)["key"],
+        "topic": name,
+        "fields": [{"name": field, "type": kind} for field, kind in FIELDS],
+        "event_time": "ts",
+    }
+    return f"/sources/{call(page, 'sources', told)['key']}/"
+
+
+def test_a_source_behind_tls_and_a_login_is_added_and_read(page: Page, secured: SecuredBroker) -> None:
+    create_topics(secured.bootstrap_servers, [NewTopic("guarded", 2, 1)])
+    produce(secured.bootstrap_servers, "guarded", orders(20))
+    page.goto("/sources/new/")
+    if page.get_by_role("button", name="New connection").count():
+        page.get_by_role("button", name="New connection").click()
+    page.get_by_label("Name", exact=True).fill("Guarded Kafka")
+    page.get_by_label("Bootstrap servers", exact=True).fill(secured.at("tlslogin"))
+    page.get_by_label("Security protocol").select_option("SASL_SSL")
+    page.get_by_label("Mechanism").select_option("SCRAM-SHA-512")
+    page.get_by_label("User name").fill("ana")
+    page.get_by_label("Password").fill("not hers")
+    page.get_by_label("CA certificate").fill(secured.authority.certificate)
+    tested, form = page.locator("#tested"), page.get_by_role("form", name="New connection")
+    form.get_by_role("button", name="Test connection").click()
+    expect(tested).to_contain_text("refused the user name or the password")
+    page.get_by_label("Password").fill(PASSWORD)
+    form.get_by_role("button", name="Test connection").click()
+    expect(tested).to_contain_text("Connected.")
+    page.get_by_role("button", name="Save connection").click()
+
+    page.get_by_role("button", name="guarded", exact=True).click()
+    expect(page.get_by_text("guarded has 2 partitions and keeps 20 messages")).to_be_visible()
+    expect(page.get_by_label("Field", exact=True)).to_have_value("ts")
+    page.get_by_label("Type of order").select_option("")
+    page.get_by_label("Allowed lateness", exact=True).fill("7s")
+    page.get_by_label("Name", exact=True).fill("Guarded orders")
+    page.get_by_role("button", name="Test connection").click()  # a step back, and on again
+    expect(page.locator("#topics-found")).to_contain_text("guarded")
+    with page.expect_response("**/sources/probe/"):
+        page.get_by_role("button", name="Read messages").click()
+    expect(page.get_by_label("Type of order")).to_have_value("")
+    expect(page.get_by_label("Allowed lateness", exact=True)).to_have_value("7s")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Guarded orders")
+    page.get_by_role("button", name="Save source").click()
+    page.wait_for_url("**/sources/guarded-orders**")
+
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.locator("#checked")).to_contain_text("guarded holds 20 messages in 2 partitions.")
+    page.get_by_role("link", name="Messages").click()
+    expect(page.locator(".message-line")).to_have_count(20)
+    page.get_by_text("Since time", exact=True).click()
+    page.get_by_label("Since", exact=True).fill("1h ago")
+    page.get_by_label("Since", exact=True).press("Enter")
+    expect(page.locator(".message-head")).to_contain_text("20 since then")
+    page.get_by_label("Since", exact=True).fill("soon")
+    page.get_by_label("Since", exact=True).press("Enter")
+    expect(page.locator("#message-page")).to_contain_text(
+        "“soon” is not a time: write it as 2026-11-16 09:30"
+    )
+
+
+def asked_with(token: str, address: str) -> tuple[int, Any]:
+    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
+def test_a_token_is_shown_once_copied_used_and_revoked(page: Page, millrace: Millrace) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/tokens/")
+    page.get_by_label("Name", exact=True).fill("nightly")
+    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    token = page.evaluate("navigator.clipboard.readText()")
+    assert token == page.locator("#token").inner_text()
+    status, told = asked_with(token, f"{millrace.address}/api/sources")
+    assert (status, sorted(told)) == (200, ["count", "items"])
+
+    page.goto("/tokens/")
+    assert token not in page.content()
+    page.get_by_role("button", name="Revoke nightly").click()
+    page.get_by_role("button", name="Revoke token").click()
+    expect(page.get_by_text("Revoked “nightly”.")).to_be_visible()
+    status, told = asked_with(token, f"{millrace.address}/api/sources")
+    assert status == 401
+    assert "it was revoked" in told["problem"]
+
+
+def test_a_refused_message_is_found_with_its_reason_and_a_used_source_says_whom_a_change_stops(
+    page: Page, millrace: Millrace
+) -> None:
+    source = add_source(page, millrace, "refunds", *orders(10))
+    computation = {"aggregate": "sum", "field": "total"}
+    call(
+        page,
+        "queries",
+        {"source": "refunds", "name": "Totals", "computations": [computation], "windows": "1s"},
+    )
+    broken = json.dumps({"ts": int(time.time() * 1000), "order": "o77", "total": "much"}).encode()
+    produce(millrace.bootstrap_servers, "refunds", [broken])
+
+    letters = page.locator("#letters")
+    deadline = time.monotonic() + 60
+    page.goto(f"{source}?tab=dead-letters")
+    while not letters.get_by_text("o77").count():
+        assert time.monotonic() < deadline, letters.inner_text()
+        page.wait_for_timeout(1_000)
+        page.reload()
+        expect(letters).not_to_contain_text("Reading the dead letters")
+    expect(letters.locator(".letter-reason")).to_contain_text("total")
+    expect(page.get_by_role("link", name="Dead letters 1")).to_be_visible()
+    letters.get_by_role("button", name="offset").click()
+    expect(page.locator("#inspector")).to_contain_text('"total": "much"')
+
+    page.get_by_role("link", name="Settings").click()
+    expect(page.get_by_text("1 query pauses for that long: “Totals”.")).to_be_visible()
+    expect(page.get_by_text("1 query reads it; delete it first.")).to_be_visible()
+    expect(page.get_by_role("button", name="Delete source").first).to_be_disabled()
+
+
+def test_a_source_is_deleted_by_who_types_its_name(page: Page, millrace: Millrace) -> None:
+    source = add_source(page, millrace, "returns")
+    page.goto(f"{source}?tab=settings")
+    for typed, said in (
+        ("return", "Type returns exactly as it is written."),
+        ("returns", "Deleted “returns”."),
+    ):
+        if not page.get_by_role("dialog").is_visible():
+            page.get_by_role("button", name="Delete source").click()
+        page.get_by_label("Type returns to confirm").fill(typed)
+        page.get_by_role("dialog").get_by_role("button", name="Delete source").click()
+        expect(page.get_by_text(said)).to_be_visible()
+    page.goto("/sources/")
+    expect(page.get_by_role("link", name="returns", exact=True)).to_have_count(0)
