@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from optimizer.durations import format_duration
+from optimizer.durations import InvalidDuration, format_duration, parse_duration
 from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpec, WindowSpec
 
 _LINE_ENDS = re.compile(r"[\n;]")
@@ -67,15 +67,25 @@ def _parts(item: str) -> tuple[str, str, str]:
         raise InvalidQuery("windows", f"Say how far after “{told}”, such as offset 15m.")
     if not _compact(size):
         raise InvalidQuery("windows", f"Give a window size before “{told}”, such as 1m.")
-    return _compact(size), _compact("".join(slide)), _compact("".join(offset))
+    return _duration(size), _duration("".join(slide)), _duration("".join(offset))
 
 
 def _group_window(item: str) -> CountSpec | SessionSpec | None:
     if counted := _COUNT.fullmatch(item):
         return CountSpec(int(counted[1]), int(counted[2] or counted[1]))
     if gap := _GAP.fullmatch(item):
-        return SessionSpec(_compact(gap[1]))
+        return SessionSpec(_duration(gap[1]))
     return None
+
+
+def _duration(text: str) -> str:
+    """Without spaces; what is no duration stays as it was typed, to be refused in those words."""
+    compact = _compact(text)
+    try:
+        parse_duration(compact)
+    except InvalidDuration:
+        return text.strip()
+    return compact
 
 
 def _compact(text: str) -> str:

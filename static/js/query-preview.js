@@ -4,6 +4,7 @@ import { setText } from "./live/dom.js";
 import { whole } from "./live/format.js";
 
 const AGAIN_MS = 1_500;
+const LATER_MS = 15_000; // an empty topic may fill, a cluster come back
 
 class Preview {
   #asking = null;
@@ -37,7 +38,7 @@ class Preview {
       const [bold, rest] = this.shown.empty ? ["Nothing to preview yet.", "It appears once the windows and the field are given."] : ["Not up to date.", "The preview follows when this is fixed."];
       return this.shown.say(bold, rest);
     }
-    if (answer.busy) this.#again = setTimeout(() => this.ask(), AGAIN_MS);
+    if (answer.problem) this.#again = setTimeout(() => this.ask(), answer.busy ? AGAIN_MS : LATER_MS);
     if (answer.problem) return this.shown.say(answer.busy ? "Computing." : "No preview.", answer.problem);
     this.#sayGroups(answer);
     this.shown.show({ ...answer, basis: `on ${answer.whole ? "all" : "the newest"} ${whole(answer.messages)} messages` });
