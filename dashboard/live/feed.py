@@ -15,6 +15,7 @@ from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
 from dashboard.planning.adoption import joined_at
 from dashboard.planning.edits import edits_of
+from dashboard.queries.windows_text import brief
 from optimizer.cost import Calibration
 from optimizer.group_windows import SessionWindow
 from optimizer.queries import AnyQuery, Query
@@ -48,23 +49,29 @@ class WatchedQuery:
     lateness: int
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
+    choices: tuple[tuple[str, str], ...] = ()  # of a grouped query: each window as written, and in words
+    window: str = ""  # the one of them that is shown
     paused: Message | None = None  # by whom and when (ms)
     edits: tuple[tuple[int, str], ...] = ()  # when (ms) and how it was changed of late
 
     @classmethod
-    def of(cls, saved: SavedQuery, now: int) -> "WatchedQuery":
-        listed = cls.listed(saved)
+    def of(cls, saved: SavedQuery, now: int, wanted: str = "") -> "WatchedQuery":
+        """With the window that the viewer wants, if the query is grouped and has it."""
+        listed = cls.listed(saved, wanted)
         joined = joined_at(saved.source, saved.queries(), now)
         windows = tuple(replace(window, joined=joined.get(window.id)) for window in listed.windows)
         return replace(listed, windows=windows, edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS))
 
     @classmethod
-    def listed(cls, saved: SavedQuery) -> "WatchedQuery":
+    def listed(cls, saved: SavedQuery, wanted: str = "") -> "WatchedQuery":
         """Without what only the plans of the past tell: a list is long, and does not show it."""
         spec = saved.spec()
         members = spec.members(saved.key)
-        # Many groups times many windows is no chart: grouped queries show their first window.
-        shown = members[:: len(spec.windows)] if saved.group_by else members
+        # Many groups times many windows is no chart: grouped queries show one window, the first unless told.
+        written = [one.written for one in spec.windows]
+        choices = tuple(zip(written, brief(spec.windows), strict=True)) if saved.group_by else ()
+        chosen = wanted if wanted in written else written[0]
+        shown = [one for one in members if not saved.group_by or one[1].written == chosen]
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -76,6 +83,8 @@ class WatchedQuery:
                 WatchedWindow(query.id, *_measures(query), computation.words)
                 for computation, _, query in shown
             ),
+            choices=choices,
+            window=chosen if choices else "",
             paused=_paused(saved),
         )
 
@@ -138,6 +147,8 @@ class QueryFeed:
             "edits": [list(edit) for edit in self.query.edits],
             "windows": [{"range": w.range, "slide": w.slide, "joined": w.joined} for w in self.query.windows],
             "computations": list(dict.fromkeys(w.computation for w in self.query.windows)),
+            "choices": [list(choice) for choice in self.query.choices],
+            "window": self.query.window,
         }
 
     def _group_count(self) -> int:

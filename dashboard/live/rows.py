@@ -89,5 +89,15 @@ def _line(hub: Hub, query: WatchedQuery, now: int) -> list[float | None]:
     group = next(iter(history.top(1)), None) if query.group_by else ()
     if group is None:
         return []
-    points = ((p.end, p.value) for p in history.points(group) if p.final and p.value is not None)
-    return spans.newest(points, now)
+    points = [(p.end, p.value) for p in history.points(group) if p.final and p.value is not None]
+    return _bridged(spans.newest(points, now), query.windows[0].slide)
+
+
+def _bridged(line: list[float | None], slide: int) -> list[float | None]:
+    """A window that answers less often than the line has values holds until its next answer."""
+    held, age = None, 0
+    found: list[float | None] = []
+    for value in line:
+        held, age = (value, 0) if value is not None else (held, age + spans.STEP_MS)
+        found.append(held if age < slide else None)
+    return found

@@ -69,7 +69,8 @@ def backtest_run(request: HttpRequest, key: str) -> HttpResponse:
     try:
         test.start(source, beginning(wanted, request.POST.get("zone", "")))
     except (TooMany, InvalidInstant) as problem:
-        context = _context(test) | {"problem": str(problem), "wanted": wanted}
+        typed_time = request.POST.get("exactly", "").strip()
+        context = _context(test) | {"problem": str(problem), "wanted": wanted, "exactly": typed_time}
         return render(request, "queries/backtest.html", context, status=422)
     return redirect("backtest", test.key)
 
@@ -153,7 +154,7 @@ def _held(source: Source) -> dict[str, Any]:
         finally:
             span.close()
     except SourceProblem as problem:
-        return {"problem": str(problem)}
+        return {"out_of_reach": str(problem)}
     return {"held_since": _moment(oldest), "held": f"{span.total:,}"}
 
 

@@ -86,7 +86,7 @@ def sampled(source: Source, spec: QuerySpec) -> dict[str, Any]:
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
     if not _working.acquire(timeout=WAIT_SECONDS):
-        raise Busy("Other previews are being computed; this one follows.")
+        raise Busy("Earlier ones come first; this one follows.")
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import check_may_change, first_name, may_change, signed_in
-from dashboard.live.meters import statistics
+from dashboard.live.meters import process_meters, statistics
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
@@ -27,11 +27,13 @@ from dashboard.queries.states import state_of
 from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_written, shown_text
+from dashboard.sources.forms import FORMAT_CHOICES
 from dashboard.sources.models import Source
 from dashboard.texts import control_problem, key_typed
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
 
+_FORMATS = dict(FORMAT_CHOICES)
 LABELS = {"form": "Form", "sql": "SQL", "json": "JSON"}
 WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what else people want often
     "time": ("1m every 10s", "5m every 30s", "1m, 5m, 15m, 1h every 10s", "1h", "1d every 1h"),
@@ -275,6 +277,8 @@ def _form_context(
         "presets": WINDOW_PRESETS,
         "templates": [] if editing else fitting(draft.source),
         "problems": problems,
+        "source_rate": process_meters.recent(draft.source.key)[0] if draft.source else 0.0,
+        "source_format": _FORMATS.get(draft.source.format, "") if draft.source else "",
         "window_chips": [spoken(window) for window in looked_at.windows],
         "filter_left_out": looked_at.filter_left_out,
     }

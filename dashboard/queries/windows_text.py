@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from optimizer.durations import format_duration
+from optimizer.durations import InvalidDuration, format_duration, parse_duration
 from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpec, WindowSpec
 
 _LINE_ENDS = re.compile(r"[\n;]")
@@ -67,15 +67,25 @@ def _parts(item: str) -> tuple[str, str, str]:
         raise InvalidQuery("windows", f"Say how far after “{told}”, such as offset 15m.")
     if not _compact(size):
         raise InvalidQuery("windows", f"Give a window size before “{told}”, such as 1m.")
-    return _compact(size), _compact("".join(slide)), _compact("".join(offset))
+    return _duration(size), _duration("".join(slide)), _duration("".join(offset))
 
 
 def _group_window(item: str) -> CountSpec | SessionSpec | None:
     if counted := _COUNT.fullmatch(item):
         return CountSpec(int(counted[1]), int(counted[2] or counted[1]))
     if gap := _GAP.fullmatch(item):
-        return SessionSpec(_compact(gap[1]))
+        return SessionSpec(_duration(gap[1]))
     return None
+
+
+def _duration(text: str) -> str:
+    """Without spaces; what is no duration stays as it was typed, to be refused in those words."""
+    compact = _compact(text)
+    try:
+        parse_duration(compact)
+    except InvalidDuration:
+        return text.strip()
+    return compact
 
 
 def _compact(text: str) -> str:
@@ -119,6 +129,18 @@ def spoken(spec: AnyWindowSpec) -> str:
     return f"{words} offset {spaced(window.offset)}" if window.offset else words
 
 
+def brief(windows: Sequence[AnyWindowSpec]) -> list[str]:
+    """Each window in as few words as tell them apart: by its size where no other has the same.
+
+    >>> brief(parse_windows("1m, 5m every 10s"))
+    ['1 m', '5 m']
+    >>> brief(parse_windows("1m every 10s; 1m"))
+    ['1 m every 10 s', '1 m tumbling']
+    """
+    sizes = [spaced(one.window().range) if isinstance(one, WindowSpec) else one.words for one in windows]
+    return sizes if len(set(sizes)) == len(sizes) else [spoken(one) for one in windows]
+
+
 def spaced(milliseconds: int) -> str:
     """A duration with a space between numbers and units, as the pages write it."""
     parts = re.findall(r"\d+|[a-z]+", format_duration(milliseconds))
@@ -126,4 +148,25 @@ def spaced(milliseconds: int) -> str:
 
 
 def summary(windows: Iterable[AnyWindowSpec]) -> str:
-    return ", ".join(spoken(window) for window in windows)
+    """All windows in words, those of one slide together.
+
+    >>> summary(parse_windows("1m, 5m, 1h every 10s; 1h, 1d"))
+    '1 m, 5 m, 1 h every 10 s; 1 h, 1 d tumbling'
+    """
+    return "; ".join(_family_words(list(family)) for _, family in groupby(windows, key=_rhythm))
+
+
+def _rhythm(spec: AnyWindowSpec) -> str:
+    """What windows must have in common to be named together."""
+    if not isinstance(spec, WindowSpec):
+        return ""
+    slide = "tumbling" if spec.window().range == spec.window().slide else spec.slide
+    return f"{slide} {spec.offset}"
+
+
+def _family_words(family: list[AnyWindowSpec]) -> str:
+    *before, last = family
+    if not isinstance(last, WindowSpec):
+        return ", ".join(spoken(spec) for spec in family)
+    sizes = [spaced(spec.window().range) for spec in before if isinstance(spec, WindowSpec)]
+    return ", ".join([*sizes, spoken(last)])

@@ -103,8 +103,11 @@ def _placed(problem: Problem, key: str, read: ReadSql) -> Problem:
     start = read.places.get(key)
     if problem.span is None or start is None:
         return problem
+    first, last = problem.span[0] + start, problem.span[1] + start
     sentence = _CHARACTER.sub(lambda found: str(int(found[0]) + start), problem.sentence)
-    return replace(problem, sentence=sentence, span=(problem.span[0] + start, problem.span[1] + start))
+    if not _CHARACTER.search(sentence):  # a form's field is short enough to do without
+        sentence = f"{sentence.removesuffix('.')} (character {first + 1})."
+    return replace(problem, sentence=sentence, span=(first, last))
 
 
 def _read_json(text: str, source: Source | None) -> Written:

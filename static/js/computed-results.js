@@ -5,45 +5,13 @@ import { Legend } from "./live/legend.js";
 import { LineChart } from "./live/linechart.js";
 import { SeriesColours, windowStyle } from "./live/palette.js";
 import { byNewestValue } from "./live/series.js";
+import { Switch } from "./live/switch.js";
 
 const MOST_ROWS = 200;
 const CHART = "Chart";
 const TABLE = "Table";
 
 const isNumber = (value) => typeof value === "number";
-
-/** The switch of one choice; it is there only where there is something to choose. */
-class Switch {
-  constructor(label, onPick) {
-    this.onPick = onPick;
-    this.picked = null;
-    this.element = make("span", "pick panel-pick");
-    this.element.setAttribute("role", "group");
-    this.element.setAttribute("aria-label", label);
-    this.element.hidden = true;
-  }
-
-  /** Offer these, as [value, words]; what was picked stays so while it is offered. */
-  offer(choices) {
-    if (!choices.some(([value]) => value === this.picked)) this.picked = choices[0]?.[0] ?? null;
-    this.element.hidden = choices.length < 2;
-    const shown = JSON.stringify(choices);
-    if (this.element.dataset.shown !== shown) {
-      this.element.dataset.shown = shown;
-      this.element.replaceChildren(...choices.map(([value, words]) => this.#button(value, words)));
-    }
-    for (const button of this.element.children) button.setAttribute("aria-pressed", button.value === this.picked);
-  }
-
-  #button(value, words) {
-    const button = Object.assign(make("button", "", words), { type: "button", value });
-    button.addEventListener("click", () => {
-      this.picked = value;
-      this.onPick();
-    });
-    return button;
-  }
-}
 
 export class ComputedResults {
   #answer = null;
@@ -76,6 +44,10 @@ export class ComputedResults {
     this.chart = new LineChart(this.canvas);
     addEventListener("millrace:theme", redraw);
     this.#showMiddle("Computing.", "The newest messages are being read.");
+  }
+
+  get empty() {
+    return this.#answer === null;
   }
 
   set busy(busy) {
@@ -135,7 +107,6 @@ export class ComputedResults {
 
   #draw() {
     if (!this.#answer) return;
-    for (const one of [this.computation, this.window, this.form]) for (const button of one.element.children) button.setAttribute("aria-pressed", button.value === one.picked);
     const series = this.#drawn();
     if (!series.length) return this.#showMiddle("No results.", this.#answer.notes?.length ? "What is missing is said above." : "No window of these messages has a value.");
     this.middle.hidden = true;

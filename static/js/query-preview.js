@@ -1,8 +1,10 @@
 // The preview of a draft: asked for when its cost has been answered, so that both speak of the same draft.
 import { ComputedResults } from "./computed-results.js";
+import { setText } from "./live/dom.js";
 import { whole } from "./live/format.js";
 
 const AGAIN_MS = 1_500;
+const LATER_MS = 15_000; // an empty topic may fill, a cluster come back
 
 class Preview {
   #asking = null;
@@ -32,10 +34,19 @@ class Preview {
 
   /** Where nothing can be computed, the last preview stays. */
   #take(answer) {
-    if (!answer.answerable) return this.shown.say("Nothing to preview yet.", "It appears once the windows and the field are given.");
-    if (answer.busy) this.#again = setTimeout(() => this.ask(), AGAIN_MS);
-    if (answer.problem) return this.shown.say("No preview.", answer.problem);
+    if (!answer.answerable) {
+      const [bold, rest] = this.shown.empty ? ["Nothing to preview yet.", "It appears once the windows and the field are given."] : ["Not up to date.", "The preview follows when this is fixed."];
+      return this.shown.say(bold, rest);
+    }
+    if (answer.problem) this.#again = setTimeout(() => this.ask(), answer.busy ? AGAIN_MS : LATER_MS);
+    if (answer.problem) return this.shown.say(answer.busy ? "Computing." : "No preview.", answer.problem);
+    this.#sayGroups(answer);
     this.shown.show({ ...answer, basis: `on ${answer.whole ? "all" : "the newest"} ${whole(answer.messages)} messages` });
+  }
+
+  #sayGroups({ group_by: groupBy, groups }) {
+    const count = Math.max(0, ...Object.values(groups));
+    setText(this.form.querySelector("[data-group-count]"), groupBy.length && count ? `${whole(count)} group${count === 1 ? "" : "s"} in these messages` : "");
   }
 }
 

@@ -84,9 +84,7 @@ def test_text_is_read_and_written() -> None:
         CountSpec(3, 3),
         WindowSpec("30s", "10s"),
     )
-    assert summary(windows) == (
-        "1 m every 10 s, 5 m every 10 s, 100 events every 10, gap 30 s, 7 events every 7"
-    )
+    assert summary(windows) == ("1 m, 5 m every 10 s; 100 events every 10, gap 30 s, 7 events every 7")
 
 
 @pytest.mark.parametrize(

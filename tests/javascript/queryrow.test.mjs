@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mergedNotes } from "../../static/js/live/marks.js";
-import { rateWords, rowState } from "../../static/js/live/queryrow.js";
+import { rateWords, rowState, shareWords } from "../../static/js/live/queryrow.js";
 
 const running = { state: "running", error: null, paused: null, due: null, recalled: null };
 
@@ -18,6 +18,10 @@ test("a failing source's queries say why", () => {
 
 test("few results are told per minute", () => {
   assert.deepEqual([null, 0, 0.1, 2.5, 1_204].map(rateWords), ["–", "0/s", "6/min", "2.50/s", "1,204/s"]);
+});
+
+test("a small share of the cost is not none", () => {
+  assert.deepEqual([0, 0.0001, 0.0123, 0.42].map(shareWords), ["0.0\u202f%", "<0.1\u202f%", "1.2\u202f%", "42\u202f%"]);
 });
 
 test("notes that are too near to each other become one", () => {

@@ -28,7 +28,7 @@ class LivePage {
     const line = document.getElementById("live-line");
     this.topLine = line ? new TopLine(line, document.getElementById("pause")) : null;
     if (this.topLine) Object.assign(this.topLine, { now: () => this.socket.now(), onToggle: () => this.render() });
-    for (const panel of this.panels) panel.onChange = () => this.render();
+    for (const panel of this.panels) Object.assign(panel, { onChange: () => this.render(), onWindow: () => this.#watch() });
     this.#listen();
     this.#watch();
     setInterval(() => this.render(), REDRAW_MS);
@@ -44,6 +44,7 @@ class LivePage {
   #watch() {
     this.socket.watch({
       queries: this.panels.map((panel) => panel.query.key),
+      windows: Object.fromEntries(this.panels.filter(({ chosenWindow }) => chosenWindow).map(({ query, chosenWindow }) => [query.key, chosenWindow])),
       rows: this.rows.map(({ key }) => key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
       plan: this.plan !== null,

@@ -54,6 +54,7 @@ function note(ctx, area, x, text) {
 }
 
 const NEAR_PX = 40;
+const LABEL_ROOM_PX = 190; // for “provisional” and the words of a note before it
 
 /** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
 export function mergedNotes(notes, at) {
@@ -86,16 +87,17 @@ export const timeMarks = {
     drawn(chart, (ctx, area, at) => {
       ctx.font = FONT;
       const { provisional, stale, label, notes = [], crosshair } = options;
+      const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
+      const placed = mergedNotes(seen, at);
       if (provisional && !stale && at(provisional) < area.right) {
         vertical(ctx, area, at(provisional), { colour: faded(token("ink-3"), 0.7), dash: [1, 2] });
-        if (label) {
+        if (label && placed.every(({ x }) => area.right - x > LABEL_ROOM_PX)) {
           ctx.fillStyle = token("ink-3");
           ctx.textAlign = "right";
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
-      for (const { x, text } of mergedNotes(seen, at)) note(ctx, area, x, text);
+      for (const { x, text } of placed) note(ctx, area, x, text);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

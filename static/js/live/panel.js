@@ -7,6 +7,7 @@ import { LineChart, shownFrom } from "./linechart.js";
 import { SeriesColours, windowStyle } from "./palette.js";
 import { byNewestValue, QuerySeries } from "./series.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
+import { Switch } from "./switch.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
@@ -25,6 +26,7 @@ export class Panel {
     this.element = element;
     this.query = new QuerySeries(element.dataset.liveQuery);
     this.missing = false;
+    this.chosenWindow = null; // of a grouped query, which shows one at a time
     element.classList.add("is-loading");
     this.#build();
     joinCrosshair(this);
@@ -35,7 +37,16 @@ export class Panel {
   #build() {
     const head = this.element.querySelector(".panel-head") ?? this.element.appendChild(make("div", "panel-head"));
     this.badge = make("span", "delay");
-    head.querySelector(".panel-menu") ? head.querySelector(".panel-menu").before(this.badge) : head.append(this.badge);
+    this.computation = new Switch("What is shown", (words) => {
+      this.#computation = words;
+      this.onChange?.();
+    });
+    this.window = new Switch("Window", (written) => {
+      this.chosenWindow = written;
+      this.onWindow?.();
+    });
+    const parts = [this.computation.element, this.window.element, this.badge];
+    head.querySelector(".panel-menu") ? head.querySelector(".panel-menu").before(...parts) : head.append(...parts);
     this.strip = make("div", "strip-line");
     this.strip.setAttribute("role", "status");
     this.strip.hidden = true;
@@ -69,31 +80,12 @@ export class Panel {
     });
   }
 
-  /** A switch between computations, for a query with several. */
-  #showSwitch() {
-    const known = this.query.computations ?? [];
-    if (this.#computation === null || !known.includes(this.#computation)) this.#computation = known[0] ?? null;
-    if (this.picked?.dataset.known === known.join("\n")) return;
-    this.picked?.remove();
-    this.picked = make("span", "pick panel-pick");
-    this.picked.dataset.known = known.join("\n");
-    this.picked.hidden = known.length < 2;
-    this.picked.setAttribute("role", "group");
-    this.picked.setAttribute("aria-label", "What is shown");
-    this.picked.append(...known.map((words) => this.#switchTo(words)));
-    this.badge.before(this.picked);
-  }
-
-  #switchTo(words) {
-    const button = make("button", "", words);
-    button.type = "button";
-    button.setAttribute("aria-pressed", words === this.#computation);
-    button.addEventListener("click", () => {
-      this.#computation = words;
-      for (const other of this.picked.children) other.setAttribute("aria-pressed", other === button);
-      this.onChange?.();
-    });
-    return button;
+  /** Switches between computations, for a query with several, and between the windows of a grouped one. */
+  #showSwitches() {
+    const { computations = [], choices, window } = this.query;
+    if (!computations.includes(this.#computation)) this.#computation = computations[0] ?? null;
+    this.computation.offer(computations.map((words) => [words, words]), this.#computation);
+    this.window.offer(choices, this.chosenWindow ?? window);
   }
 
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
@@ -102,7 +94,7 @@ export class Panel {
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
     if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
     this.#loaded();
-    this.#showSwitch();
+    this.#showSwitches();
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
@@ -157,7 +149,8 @@ export class Panel {
   #sentence(series) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
     const what = this.query.computations.length > 1 ? `${this.#computation}, ` : "";
-    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.`;
+    const edits = this.query.edits.map(([time, text]) => ` At ${clock(time)} ${text}.`).join("");
+    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.${edits}`;
   }
 
   #showBadge(said, delay) {

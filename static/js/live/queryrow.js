@@ -26,6 +26,9 @@ export function rateWords(rate) {
   return `${number(Number((rate * 60).toPrecision(2)))}/min`;
 }
 
+/** What is not nothing does not read as nothing. */
+export const shareWords = (share) => (share > 0 && share < 0.0005 ? `<${percent(0.001)}` : percent(share));
+
 export class QueryRow {
   #said = null;
 
@@ -43,7 +46,7 @@ export class QueryRow {
     setText(this.rate, rateWords(row.rate));
     this.rate.title = "Results of the last minute, over all groups and windows";
     if (row.share !== null) {
-      setText(this.share, percent(row.share));
+      setText(this.share, shareWords(row.share));
       this.share.title = "Measured share of what its plan’s trees took in the last minute";
     }
     this.spark.show(row.line);
@@ -53,7 +56,7 @@ export class QueryRow {
     const said = kind + word + note;
     if (said === this.#said) return;
     this.#said = said;
-    const words = make("span", "", word, ...(note ? [" ", make("span", "quiet small not-on-phone", note)] : []));
+    const words = make("span", "", word, ...(note ? [" ", make("span", "quiet small", note)] : []));
     this.state.replaceChildren(make("span", "query-state", dot(kind), words));
   }
 }

@@ -22,6 +22,8 @@ export class QuerySeries {
         groupBy: message.group_by,
         windows: message.windows,
         computations: message.computations,
+        choices: message.choices ?? [],
+        window: message.window ?? "",
         lateness: message.lateness,
         paused: message.paused,
         edits: message.edits ?? [],

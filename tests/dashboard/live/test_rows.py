@@ -1,5 +1,6 @@
 """What a list says of each query: rate, share of the measured work, how long it warms up, a small line."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,14 @@ def test_the_line_is_the_first_windows_final_values() -> None:
     hub.take(Arrivals(blocks=[block(NOW - 30_000, {(): 4.0}), block(NOW - 1_000, {(): 9.0}, final=False)]))
     line = rows(hub, HOT)["hot"]["line"]
     assert [value for value in line if value is not None] == [4.0]
+
+
+def test_the_line_of_a_slow_window_holds_between_its_answers() -> None:
+    hub = worked()
+    hub.take(Arrivals(blocks=[block(NOW - 300_000, {(): 4.0}), block(NOW - 30_000, {(): 5.0})]))
+    slow = replace(HOT, windows=(replace(HOT.windows[0], slide=60_000),))
+    line = rows(hub, slow)["hot"]["line"]
+    assert [value for value in line if value is not None] == [4.0] * 4 + [5.0] * 2
 
 
 def test_a_paused_query_says_so_whatever_its_source_does() -> None:

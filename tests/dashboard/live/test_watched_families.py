@@ -30,6 +30,15 @@ def test_a_grouped_family_shows_the_first_window_of_every_computation(hot: Saved
     assert [window.id.partition("@")[2] for window in watched.windows] == ["1m/10s", "1m/10s count(*)"]
 
 
+def test_a_grouped_family_shows_the_window_that_was_chosen_and_says_which_there_are(hot: SavedQuery) -> None:
+    watched = WatchedQuery.of(hot, NOW, "5m/10s")
+    assert [window.id.partition("@")[2] for window in watched.windows] == ["5m/10s"]
+    message = QueryFeed(watched, Hub()).next_message()
+    assert message["choices"] == [["1m/10s", "1 m"], ["5m/10s", "5 m"]]
+    assert message["window"] == "5m/10s"
+    assert WatchedQuery.of(hot, NOW, "7m/10s").window == "1m/10s"
+
+
 def test_a_panel_is_told_who_paused_its_query_and_when(hot: SavedQuery, ana: User) -> None:
     hot.paused_at, hot.paused_by = datetime(2027, 1, 15, 8, tzinfo=UTC), ana
     message = QueryFeed(WatchedQuery.of(hot, NOW), Hub()).next_message()

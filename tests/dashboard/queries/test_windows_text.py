@@ -34,7 +34,7 @@ def test_text_is_read_as_meant(text: str, windows: list[tuple[str, str]]) -> Non
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("5 parsecs", "“5parsecs” is not a duration"),
+        ("5 parsecs", "“5 parsecs” is not a duration"),
         ("1m every 10s every 5s", "says “every” twice"),
         ("every 10s", "Give a window size before “every 10s”"),
         ("1m every", "Say how often after “1m every”"),

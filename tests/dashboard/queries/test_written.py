@@ -112,7 +112,7 @@ def test_sql_is_read_as_the_form_would_have_it(sensors: Source) -> None:
     [
         (
             "SELECT max(tmep) FROM sensors WINDOW TUMBLING (1m)",
-            "No field “tmep” in sensors.",
+            "No field “tmep” in sensors (character 12).",
             "tmep",
         ),
         (
