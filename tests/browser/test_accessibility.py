@@ -202,6 +202,22 @@ def is_page(page: Page, address: str) -> bool:
     )
 
 
+def test_the_walk_sees_what_is_wrong(walk: Walk) -> None:
+    walk.page.set_content(
+        """<html lang="en"><title>Wrong</title><main><h1 style="color: #ccc; background: #fff">Pale</h1>
+        <input aria-invalid="true" style="width: 2000px; outline: none"></main></html>"""
+    )
+    walk.look("a page")
+    with pytest.raises(AssertionError) as found:
+        walk.check()
+    said = str(found.value)
+    assert "a page at 390 px, dark: color-contrast (serious), h1" in said
+    assert "label (critical), input" in said
+    assert "a page at 390 px scrolls sideways" in said
+    assert "focus cannot be seen on <input" in said
+    assert "nothing says what is wrong with <input" in said
+
+
 def test_pages_with_nothing_to_show_yet(walk: Walk) -> None:
     walk.page.goto("/sources/")
     expect(walk.page.get_by_text("No sources yet.")).to_be_visible()
