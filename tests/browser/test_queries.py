@@ -224,7 +224,7 @@ def test_a_family_of_ten_windows_is_seen_before_it_is_saved_and_answers_after(pa
     page.get_by_role("button", name="Save and start").click()
     _saved(page)
     wait_until(lambda: any(points for points in drawn(page).values()), "a result of the new query")
-    page.get_by_role("button", name="p95 of temp").click()
+    page.get_by_role("button", name="p95", exact=True).click()
     page.get_by_role("button", name="20 s", exact=True).click()
     wait_until(lambda: _steps(page) == {20_000}, "results of another window and computation")
 
