@@ -5,7 +5,7 @@ import { Legend } from "./live/legend.js";
 import { LineChart } from "./live/linechart.js";
 import { SeriesColours, windowStyle } from "./live/palette.js";
 import { byNewestValue } from "./live/series.js";
-import { Switch } from "./live/switch.js";
+import { computationChoices, Switch } from "./live/switch.js";
 
 const MOST_ROWS = 200;
 const CHART = "Chart";
@@ -64,7 +64,7 @@ export class ComputedResults {
     await this.chart.ready;
     this.#answer = { ...answer, series: answer.series.map((one) => ({ ...one, id: [one.computation, one.window, ...one.group].join("|"), points: new Map(one.points.map((point) => [point[0], point])) })) };
     setText(this.basis, answer.basis);
-    this.computation.offer(answer.computations.map((words) => [words, words]));
+    this.computation.offer(computationChoices(answer.computations));
     this.window.offer(answer.group_by.length ? answer.windows.map(({ written, words, range, timed }) => [written, timed ? windowLength(range) : words]) : []);
     const drawable = this.#answer.series.some(({ points }) => [...points.values()].some(([, value]) => isNumber(value)));
     this.form.offer(drawable ? [[CHART, CHART], [TABLE, TABLE]] : [[TABLE, TABLE]]);

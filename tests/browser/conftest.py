@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dashboard.platform import test_tools
 from streaming.broker import free_port
@@ -80,6 +80,7 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(
             executable_path=str(test_tools.chromium() or "chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
+        expect.set_options(timeout=30_000)  # job and back-tests share few cores with the browser
         yield chromium
         chromium.close()
 

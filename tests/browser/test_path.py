@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
+from tests.browser.steps import make_connection
 from tests.streaming import oracle
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
@@ -88,12 +89,7 @@ def finals(page: Page) -> dict[str, dict[int, float]]:
 def test_a_source_is_added_and_a_three_window_query_draws_what_duckdb_computes(
     page: Page, millrace: Millrace, events: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    page.goto("/sources/new/")
-    page.get_by_label("Name", exact=True).fill("The plant’s Kafka")
-    page.get_by_label("Bootstrap servers", exact=True).fill(millrace.bootstrap_servers)
-    page.get_by_role("button", name="Test connection").click()
-    expect(page.get_by_text("can be seen.")).to_be_visible()
-    page.get_by_role("button", name="Save connection").click()
+    make_connection(page, "The plant’s Kafka", millrace.bootstrap_servers)
     page.get_by_role("button", name=TOPIC, exact=True).click()
     expect(page.get_by_text(f"{TOPIC} has 4 partitions")).to_be_visible()
     expect(page.get_by_label("Field", exact=True)).to_have_value("ts")
@@ -104,7 +100,7 @@ def test_a_source_is_added_and_a_three_window_query_draws_what_duckdb_computes(
     page.get_by_role("button", name="Save source").click()
     page.wait_for_url("**/sources/readings**")
 
-    page.goto("/queries/new/")
+    page.goto("/queries/new/?source=readings")
     page.get_by_label("Name", exact=True).fill("Room temperature")
     page.get_by_label("Aggregate", exact=True).select_option("mean")
     page.get_by_label("Field or expression", exact=True).fill("temp")

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
+from tests.browser.steps import make_connection
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
@@ -39,13 +40,7 @@ def add_source(page: Page, millrace: Millrace) -> None:
     page.goto("/sources/")
     if page.get_by_role("link", name="orders", exact=True).count():
         return
-    page.goto("/sources/new/")
-    if page.get_by_label("Connection", exact=True).count():
-        page.get_by_role("button", name="Test connection").click()
-    else:
-        page.get_by_label("Name", exact=True).fill("The shop’s Kafka")
-        page.get_by_label("Bootstrap servers", exact=True).fill(millrace.bootstrap_servers)
-        page.get_by_role("button", name="Save connection").click()
+    make_connection(page, "The shop’s Kafka", millrace.bootstrap_servers)
     page.get_by_role("button", name=TOPIC, exact=True).click()
     page.get_by_label("Name", exact=True).fill("orders")
     page.get_by_role("button", name="Save source").click()

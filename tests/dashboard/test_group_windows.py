@@ -92,7 +92,7 @@ def test_text_is_read_and_written() -> None:
     [
         ("gap", "“” is not a duration: write it as 90s, 5m or 1h30m."),
         ("0 events", "0 events every 0: The size of a count window must be at least one event."),
-        ("5 events every 10s", "“5events” is not a duration: write it as 90s, 5m or 1h30m."),
+        ("5 events every 10s", "“5 events” is not a duration: write it as 90s, 5m or 1h30m."),
     ],
 )
 def test_slips_are_answered_by_a_sentence(text: str, sentence: str) -> None:

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mergedNotes } from "../../static/js/live/marks.js";
 import { rateWords, rowState, shareWords } from "../../static/js/live/queryrow.js";
+import { computationChoices } from "../../static/js/live/switch.js";
 
 const running = { state: "running", error: null, paused: null, due: null, recalled: null };
 
@@ -18,6 +19,11 @@ test("a failing source's queries say why", () => {
 
 test("few results are told per minute", () => {
   assert.deepEqual([null, 0, 0.1, 2.5, 1_204].map(rateWords), ["–", "0/s", "6/min", "2.50/s", "1,204/s"]);
+});
+
+test("computations of one field are told apart by their aggregates", () => {
+  assert.deepEqual(computationChoices(["max of temp", "p95 of temp"]), [["max of temp", "max"], ["p95 of temp", "p95"]]);
+  assert.deepEqual(computationChoices(["max of temp", "count"]), [["max of temp", "max of temp"], ["count", "count"]]);
 });
 
 test("a small share of the cost is not none", () => {

@@ -7,7 +7,7 @@ import { LineChart, shownFrom } from "./linechart.js";
 import { SeriesColours, windowStyle } from "./palette.js";
 import { byNewestValue, QuerySeries } from "./series.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
-import { Switch } from "./switch.js";
+import { computationChoices, Switch } from "./switch.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
@@ -84,7 +84,7 @@ export class Panel {
   #showSwitches() {
     const { computations = [], choices, window } = this.query;
     if (!computations.includes(this.#computation)) this.#computation = computations[0] ?? null;
-    this.computation.offer(computations.map((words) => [words, words]), this.#computation);
+    this.computation.offer(computationChoices(computations), this.#computation);
     this.window.offer(choices, this.chosenWindow ?? window);
   }
 

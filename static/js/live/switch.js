@@ -1,6 +1,13 @@
 // One choice of a few, in the head of a panel; it is there only where there is something to choose.
 import { make } from "./dom.js";
 
+/** Computations to choose from: by their aggregate alone where all are of the same field. */
+export function computationChoices(words) {
+  const parts = words.map((one) => one.split(" of "));
+  const sameField = parts.every((part) => part.length === 2 && part[1] === parts[0][1]);
+  return words.map((one, at) => [one, sameField ? parts[at][0] : one]);
+}
+
 export class Switch {
   constructor(label, onPick) {
     this.onPick = onPick;

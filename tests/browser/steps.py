@@ -1,0 +1,17 @@
+"""What several tests do on the way to what they look at."""
+
+from playwright.sync_api import Page, expect
+
+
+def make_connection(page: Page, name: str, servers: str) -> None:
+    """The first step of the wizard, whether or not there are connections of others to choose from."""
+    page.goto("/sources/new/")
+    another = page.get_by_role("button", name="New connection")
+    if another.count():
+        another.click()
+    form = page.get_by_role("form", name="New connection")
+    form.get_by_label("Name", exact=True).fill(name)
+    form.get_by_label("Bootstrap servers", exact=True).fill(servers)
+    form.get_by_role("button", name="Test connection").click()
+    expect(page.get_by_text("can be seen.")).to_be_visible()
+    form.get_by_role("button", name="Save connection").click()
