@@ -40,7 +40,7 @@ def add_source(page: Page, millrace: Millrace) -> None:
     if page.get_by_role("link", name="orders", exact=True).count():
         return
     page.goto("/sources/new/")
-    if page.get_by_label("Connection", exact=True).count():
+    if page.get_by_role("combobox", name="Connection", exact=True).count():
         page.get_by_role("button", name="Test connection").click()
     else:
         page.get_by_label("Name", exact=True).fill("The shop’s Kafka")
