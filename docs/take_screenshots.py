@@ -90,14 +90,6 @@ def query_typed(page: Page) -> None:
     results_drawn(page)
 
 
-def sql_shown(page: Page) -> None:
-    query_typed(page)
-    page.get_by_role("button", name="SQL", exact=True).click()
-    page.get_by_role("combobox", name="SQL").wait_for()
-    page.wait_for_timeout(1_000)
-    results_drawn(page)
-
-
 def back_tested(page: Page) -> None:
     page.get_by_label("Windows", exact=True).fill("10s, 1m, 2m every 1s")
     page.get_by_text("2 m every 1 s", exact=True).wait_for()
@@ -135,7 +127,6 @@ PICTURES = (
     Picture("query-new", BUILDER, query_typed),
     Picture("query-new-dark", BUILDER, query_typed, dark=True),
     Picture("query-new-phone", BUILDER, query_typed, viewport=PHONE),
-    Picture("query-sql", BUILDER, sql_shown),
     Picture("backtest", BUILDER, back_tested),
     Picture("query", "/queries/", query_opened),
     Picture("queries", "/queries/", rows_told, viewport=LOW),
