@@ -44,9 +44,11 @@ class Preview {
     this.shown.show({ ...answer, basis: `on ${answer.whole ? "all" : "the newest"} ${whole(answer.messages)} messages` });
   }
 
+  /** Under “Group by”, which texts do not have. */
   #sayGroups({ group_by: groupBy, groups }) {
+    const note = this.form.querySelector("[data-group-count]");
     const count = Math.max(0, ...Object.values(groups));
-    setText(this.form.querySelector("[data-group-count]"), groupBy.length && count ? `${whole(count)} group${count === 1 ? "" : "s"} in these messages` : "");
+    if (note) setText(note, groupBy.length && count ? `${whole(count)} group${count === 1 ? "" : "s"} in these messages` : "");
   }
 }
 

@@ -239,6 +239,9 @@ def test_a_query_is_edited_as_sql_and_the_form_follows_and_back(page: Page) -> N
     text = page.get_by_role("combobox", name="SQL")
     expect(text).to_have_value("SELECT max(temp)\nFROM plants\nWINDOW HOPPING (5m, 10s), TUMBLING (1h)")
 
+    expect(page.locator("#preview")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("#preview .strip-line.is-warn")).to_have_count(0)
+
     wrong = "SELECT max(temp), count(*) FROM plants WHERE statsu = 'ok' GROUP BY site WINDOW LAST (100, 10)"
     text.fill(wrong)
     expect(page.locator("#note-text")).to_contain_text("No field “statsu” in plants (character 46).")
