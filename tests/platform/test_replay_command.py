@@ -158,7 +158,8 @@ def test_ctrl_c_ends_it_and_leaves_nothing(files: dict[str, Any], tmp_path: Path
     long.write_bytes(Path(files["events"]).read_bytes() * 20_000)
     arguments = ["--events", str(long), "--spec", str(files["spec"]), "--out", str(files["out"])]
     code = (
-        "import os, signal, sys\n"
+        "import os, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
         "import dashboard.platform.meter as meter\n"
         "meter.LOG_SECONDS = 0\n"
         "show = meter.Meter.show\n"
