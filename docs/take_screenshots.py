@@ -10,10 +10,8 @@ before it is committed. Needs the test packages (./millrace test installs them) 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
 HERE = Path(__file__).resolve().parent
@@ -28,7 +26,6 @@ TALL = {"width": 1440, "height": 1180}
 SMALLER = {"width": 1280, "height": 840}
 PHONE = {"width": 390, "height": 844}
 PATIENCE_MS = 60_000
-COLOURS = 256
 
 
 def health_told(page: Page) -> None:
@@ -140,10 +137,7 @@ PICTURES = (
 
 
 def keep(page: Page, name: str) -> None:
-    """In 256 colours, a third of the size; chosen so that small marks keep theirs."""
-    shot = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    few = shot.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    few.save(IMAGES / f"{name}.png", optimize=True)
+    page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def sign_in(browser: Browser, address: str, password: str) -> StorageState:
