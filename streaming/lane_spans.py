@@ -15,14 +15,14 @@ class Head:
     """The aggregate of slices from one number on; it grows with the asking."""
 
     def __init__(self, first: int) -> None:
-        self._first = first
+        self.first = first
         self._next = first
         self._columns: Columns | None = None
 
     def until(self, number: int, slice_of: Callable[[int], Columns], parts: Sequence[Part]) -> Columns | None:
         """Of the slices before `number`; None where there are none."""
         if number < self._next:
-            self._next, self._columns = self._first, None
+            self._next, self._columns = self.first, None
         for at in range(self._next, number):
             self._columns = _joined(self._columns, slice_of(at), parts)
         self._next = max(self._next, number)

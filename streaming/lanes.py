@@ -255,11 +255,13 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
             members += [self._member_for(query, lane, through, instant, kept_from) for query in tree.queries]
         for lane_id in current.values():
             lanes[lane_id] = lanes[lane_id].closed_at(instant)
-        # A query that leaves a lane which goes on needs an edge there: its windows change lanes at `instant`.
+        # A query that changes lanes needs an edge where it leaves the one and where it enters the other: both
+        # may go on, and a slice that reached across would be lost to its windows, or counted twice.
         for member in members:
             for left, entered in pairwise(member.segments):
                 if entered.since == instant:
                     make_edge(lanes, left.lane, instant)
+                    make_edge(lanes, entered.lane, instant)
         group_lanes = adopted(self.group_lanes, plan, instant)
         return Timeline(plan.version, tuple(lanes.values()), tuple(members), group_lanes)
 

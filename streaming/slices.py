@@ -333,8 +333,9 @@ class LaneSlices:
     def from_change(self, change: int, end: int, width: int) -> Columns:
         """All slices inside `[change, end)`: of windows that changed to this lane at `change`."""
         first = self.closed.number_from(change)
-        head = self._heads.setdefault(change, Head(first))
-        closed = head.until(self.closed.number_from(end), self.closed.columns, self.parts)
+        if change not in self._heads or self._heads[change].first != first:  # older slices closed meanwhile
+            self._heads[change] = Head(first)
+        closed = self._heads[change].until(self.closed.number_from(end), self.closed.columns, self.parts)
         return self._with_open(self._of_width(closed, width), change, end, width)
 
     def up_to_change(self, start: int, change: int, width: int) -> Columns:

@@ -108,3 +108,27 @@ def test_a_plan_adopted_on_the_way_changes_no_answer(first, second, batches, ado
         k: v for k, v in expected.items() if k[0] in kept
     }
     assert all(expected[key] == value for key, value in answers.items())
+
+
+@st.composite
+def trees(draw: st.DrawFn, chosen: list[Query]) -> list[list[Query]]:
+    """The queries in trees by chance, of those that may share one."""
+    drawn: dict[Any, list[Query]] = {}
+    for query in chosen:
+        place = draw(st.integers(0, 2))
+        family = FAMILY.get(query.aggregate, query.aggregate)
+        drawn.setdefault((place, family, query.group_by), []).append(query)
+    return [drawn[key] for key in sorted(drawn)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), chosen=queries(), batches=streams(), restart=st.booleans())
+def test_queries_that_change_trees_with_every_batch_keep_their_answers(data, chosen, batches, restart):
+    engine = Engine(plan_of(data.draw(trees(chosen))))
+    for version, batch in enumerate(batches, 2):
+        plan = plan_of(data.draw(trees(chosen)), version)
+        engine.batch({0: batch[::2], 1: batch[1::2]}, plan=plan)
+        if restart:
+            engine.restart()
+    engine.batch(end=True)
+    assert engine.finals() == brute_force(chosen, [event for batch in batches for event in batch])
