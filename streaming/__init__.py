@@ -1,1 +1,1 @@
-"""The data path: from Kafka bytes to result blocks. `docs/architecture.md` follows it file by file."""
+"""The data path: from Kafka bytes to result blocks. `docs/streaming.md` follows it file by file."""
