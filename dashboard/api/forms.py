@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dashboard.api.refusals import Refused, refuse_bad
@@ -54,7 +55,12 @@ def _source_data(sent: SourceChange | SourceGiven, names: set[str]) -> QueryDict
     return data
 
 
-def written_query(sent: QueryDefined, source: Source | None, editing: SavedQuery | None = None) -> Written:
+def written_query(
+    sent: QueryDefined,
+    source: Source | None,
+    editing: SavedQuery | None = None,
+    known: QuerySet[Source] | None = None,
+) -> Written:
     """The query as the builder would read it; of one that is there, what was not sent stays."""
     data = _typed(Draft.saved(editing)) if editing else QueryDict(mutable=True)
     given = sent.model_fields_set if editing else set(type(sent).model_fields)
@@ -62,7 +68,7 @@ def written_query(sent: QueryDefined, source: Source | None, editing: SavedQuery
         data["name"] = sent.name
     if sent.sql is not None:
         data["view"], data["sql"] = SQL, sent.sql
-        written = read_written(data, source)
+        written = read_written(data, source, known)
         return kept_to(editing.source, written) if editing else written
     data["view"] = FORM
     if "computations" in given:

@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import signed_in
+from dashboard.accounts.people import is_administrator, signed_in
+from dashboard.accounts.rights import check_may_see
 from dashboard.queries.backtests import ASKED, DONE, FAILED, RUNNING, BackTest, TooMany
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.views import typed, written_context
@@ -37,7 +38,7 @@ def backtest_new(request: HttpRequest) -> HttpResponse:
     checked = written.checked
     source = checked.draft.source
     if checked.answerable is None or source is None or checked.problems.keys() - {"name"}:
-        context = written_context(written, editing=editing)
+        context = written_context(request, written, editing=editing)
         context["problems"].pop("name", None)
         return render(request, "queries/form.html", context, status=422)
     key = editing.key if editing else ""
@@ -103,8 +104,11 @@ def _own(request: HttpRequest, key: str) -> BackTest:
     if test is None:
         raise Http404("There is no such back-test; they are kept for a day.")
     person = signed_in(request)
-    if not person.is_staff and person.pk != test.person:
+    if not is_administrator(person) and person.pk != test.person:
         raise PermissionDenied("You may not see this back-test. Run your own from the query's draft.")
+    source = Source.objects.select_related("created_by").filter(key=test.asked["source"]).first()
+    if source is not None:
+        check_may_see(person, source)
     return test
 
 
