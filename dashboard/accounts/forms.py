@@ -109,6 +109,7 @@ class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         _dress(self)
+        del self.fields["old_password"].widget.attrs["autofocus"]  # it is one form of several on its page
         self.fields["old_password"].error_messages["required"] = "Type your present password."
         self.fields["new_password1"].error_messages["required"] = "Type a new password."
         self.fields["new_password2"].error_messages["required"] = "Type the new password again."

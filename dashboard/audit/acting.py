@@ -24,7 +24,7 @@ class Actor:
 def actor() -> Actor:
     request = _request.get()
     if request is None:
-        return Actor(None, NOBODY, "command line")
+        return Actor(None, NOBODY)
     person = getattr(request, "user", None)
     if not isinstance(person, User):
         return Actor(None, STRANGER)

@@ -43,6 +43,11 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.person_name} {self.action} the {self.kind} “{self.thing}”"
 
+    @property
+    def is_of_another(self) -> bool:
+        """Whether who did it is not who it was done to."""
+        return self.thing_key != str(self.person)
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
             raise OnlyGrows("An entry of the audit log is never changed.")

@@ -7,7 +7,7 @@ from axes.signals import user_locked_out
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.db.models.signals import m2m_changed, post_delete, post_save, pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -52,14 +52,8 @@ NOT_AUDITED = {
     "dashboard.Notice": "what comes of it is a right that is given",
     "dashboard.AuditEntry": "it is the log",
 }
-RIGHTS = (
-    "person",
-    "group",
-    "source",
-    "dashboard",
-    "access",
-    "session",
-)  # kinds that may change who sees what
+# What may change who sees what; not signing in, which would have all open pages look again and again.
+RIGHTS = Q(kind__in=("person", "group", "source", "access")) | Q(kind="session", action="ended")
 
 
 def record(
@@ -87,7 +81,7 @@ def record(
 
 def rights_version() -> int:
     """Grows whenever somebody's rights may have changed."""
-    entries = apps.get_model("dashboard", "AuditEntry").objects.filter(kind__in=RIGHTS)
+    entries = apps.get_model("dashboard", "AuditEntry").objects.filter(RIGHTS)
     newest: int | None = entries.order_by("-pk").values_list("pk", flat=True).first()
     return newest or 0
 

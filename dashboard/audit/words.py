@@ -25,6 +25,7 @@ LABELS = {
     "is_superuser": "Superuser",
     "is_active": "May sign in",
     "where": "Filter",
+    "username": "User name",
     "schema": "Fields",
     "created_by": "Owner",
     "sealed_password": "Password",

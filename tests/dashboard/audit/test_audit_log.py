@@ -10,13 +10,16 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
 from dashboard.accounts.forms import PersonForm
+from dashboard.accounts.people import give_role
+from dashboard.accounts.sessions import end_other_sessions
+from dashboard.accounts.sharing import set_access
 from dashboard.accounts.tokens import make_token
 from dashboard.audit.models import OnlyGrows
-from dashboard.audit.recording import AUDITED, NOT_AUDITED, record
+from dashboard.audit.recording import AUDITED, NOT_AUDITED, record, rights_version
 from dashboard.audit.search import KINDS
 from dashboard.models import AuditEntry, Board, Connection, SavedQuery, Source
 from tests.dashboard.api.conftest import asks_with
-from tests.dashboard.conftest import PASSWORD
+from tests.dashboard.conftest import PASSWORD, signed_in_as
 
 
 def newest(**asked: Any) -> AuditEntry:
@@ -74,7 +77,7 @@ def test_what_a_command_does_is_told_apart(sensors: Source) -> None:
     sensors.allowed_lateness = 5_000
     sensors.save()
     entry = newest(kind="source")
-    assert (entry.person, entry.person_name, entry.via) == (None, "A command", "command line")
+    assert (entry.person, entry.person_name) == (None, "A command")
     assert entry.changes == [["Allowed lateness", "10000", "5000"]]
 
 
@@ -203,3 +206,20 @@ def test_a_long_log_comes_in_pages(as_ada: Client) -> None:
     page = as_ada.get("/audit/?kind=query&page=2")
     assert "Page 2 of 3" in page.content.decode()
     assert "?kind=query&amp;page=3" in page.content.decode()
+
+
+def test_open_pages_look_again_when_rights_change_and_not_when_somebody_signs_in(
+    ana: User, bo: User, as_bo: Client, sensors: Source
+) -> None:
+    seen = rights_version()
+    signed_in_as(ana)
+    assert rights_version() == seen
+    for change in (
+        lambda: set_access(sensors, "none", [], ana),
+        lambda: give_role(bo, "viewer"),
+        lambda: end_other_sessions(bo, None),
+        lambda: bo.groups.add(Group.objects.create(name="Team")),
+    ):
+        change()
+        assert rights_version() > seen
+        seen = rights_version()
