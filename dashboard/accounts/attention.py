@@ -18,7 +18,7 @@ def rights_version() -> int:
     return recording.rights_version() + asked
 
 
-def still_there(person: int | None, session_key: str | None) -> User | None:
+def still_there(person: int, session_key: str | None) -> User | None:
     """The person as they are now; None if they may not sign in any more, or this session was ended."""
     if session_key is not None:
         alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())

@@ -97,7 +97,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
         _dress(self)
 
 
-class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
+class OwnPasswordForm(PasswordChangeForm):
     """Another password, by who knows the present one."""
 
     error_messages = {

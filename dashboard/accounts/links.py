@@ -5,6 +5,7 @@ They are Django's own: good once, for as long as PASSWORD_RESET_TIMEOUT says, an
 
 from dataclasses import dataclass
 from smtplib import SMTPException
+from typing import Any
 
 from axes.utils import reset as unlock
 from django.conf import settings
@@ -49,7 +50,11 @@ def make_link(request: HttpRequest, person: User) -> Link:
 def _mailed(request: HttpRequest, person: User, address: str, *, is_new: bool) -> bool:
     if not settings.MAILS or not person.email:
         return False
-    context = {"name": first_name(person), "by": first_name(signed_in(request)), "address": address}
+    context: dict[str, Any] = {
+        "name": first_name(person),
+        "by": first_name(signed_in(request)),
+        "address": address,
+    }
     context |= {"person": person, "is_new": is_new, "days": settings.PASSWORD_RESET_TIMEOUT // 86_400}
     subject = "Your account on Millrace" if is_new else "Set your password on Millrace"
     try:

@@ -91,7 +91,7 @@ def _seen(person: User, model: type[Shared]) -> Q:
     return ~Q(for_all=NOTHING) | Q(**{WORDS[model].owner_field: person}) | Q(pk__in=_granted(person, model))
 
 
-def _granted(person: User, model: type[Shared], **more: Any) -> QuerySet[Grant, Any]:
+def _granted(person: User, model: type[Shared], **more: Any) -> Any:
     """The keys of what was given to this person, or to a group that they are in."""
     field = "source" if model is Source else "board"
     grants = Grant.objects.filter(Q(person=person) | Q(group__user=person), **more)

@@ -144,9 +144,9 @@ def ask_for_access(person: User, thing: Shared | SavedQuery) -> str:
         return f"You may see this {noun(thing)} already."
     owner = owner_of(decider)
     asked = [owner] if owner is not None and owner.is_active else list(_administrators())
-    field = "source" if isinstance(decider, Source) else "board"
+    about: dict[str, Any] = {"source" if isinstance(decider, Source) else "board": decider}
     for one in asked:
-        Notice.objects.get_or_create(to=one, asked_by=person, answered_at=None, **{field: decider})
+        Notice.objects.get_or_create(to=one, asked_by=person, answered_at=None, **about)
     return f"Asked {' and '.join(first_name(one) for one in asked) or 'nobody: there is no administrator'}."
 
 

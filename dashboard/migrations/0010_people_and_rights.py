@@ -4,12 +4,14 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 TABLE = "dashboard_auditentry"
 SENTENCE = "An entry of the audit log is never changed."
 
 
-def refuse_changes(apps, schema_editor):
+def refuse_changes(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """The database itself keeps entries as they were written, whoever asks it."""
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute(
@@ -27,7 +29,7 @@ def refuse_changes(apps, schema_editor):
         )
 
 
-def allow_changes(apps, schema_editor):
+def allow_changes(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     if schema_editor.connection.vendor == "sqlite":
         schema_editor.execute("DROP TRIGGER IF EXISTS audit_only_grows")
     elif schema_editor.connection.vendor == "postgresql":
@@ -35,7 +37,7 @@ def allow_changes(apps, schema_editor):
         schema_editor.execute("DROP FUNCTION IF EXISTS audit_only_grows")
 
 
-def make_everyone_editor(apps, schema_editor):
+def make_everyone_editor(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Until now everybody could add things; from now on that is a permission, which Django makes later."""
     content_type, _ = apps.get_model("contenttypes", "ContentType").objects.get_or_create(
         app_label="dashboard", model="grant"
