@@ -149,10 +149,10 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 
 # Without a mail server nothing is mailed: administrators make links and hand them over themselves.
-EMAIL_URL = env("MILLRACE_EMAIL_URL", default="")
-MAILS = bool(EMAIL_URL)
+_mail_server = env("MILLRACE_EMAIL_URL", default="")
+MAILS = bool(_mail_server)
 if MAILS:
-    vars().update(environ.Env.email_url_config(EMAIL_URL))
+    vars().update(environ.Env.email_url_config(_mail_server))
 DEFAULT_FROM_EMAIL = env("MILLRACE_EMAIL_FROM", default="millrace@localhost")
 EMAIL_TIMEOUT = 10  # s
 
