@@ -77,6 +77,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "dashboard.accounts.gate.Gate",
+    "dashboard.accounts.sessions.noting_use",
+    "dashboard.audit.acting.acting",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -141,9 +144,18 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # s; of invitations, too
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
+
+# Without a mail server nothing is mailed: administrators make links and hand them over themselves.
+_mail_server = env("MILLRACE_EMAIL_URL", default="")
+MAILS = bool(_mail_server)
+if MAILS:
+    vars().update(environ.Env.email_url_config(_mail_server))
+DEFAULT_FROM_EMAIL = env("MILLRACE_EMAIL_FROM", default="millrace@localhost")
+EMAIL_TIMEOUT = 10  # s
 
 # Behind TLS (set by the operator) cookies never travel in the clear.
 HTTPS = env.bool("MILLRACE_HTTPS", default=False)

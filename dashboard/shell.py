@@ -7,7 +7,16 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
-from dashboard.models import Board, SavedQuery, Source
+from dashboard.accounts.people import is_administrator, may_edit, signed_in
+from dashboard.accounts.rights import (
+    MayNotSee,
+    noun,
+    unseen_words,
+    visible_boards,
+    visible_queries,
+    visible_sources,
+)
+from dashboard.models import Notice
 
 API = "/api/"  # programs get JSON where people get pages
 
@@ -30,19 +39,34 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     """Context processor: the places, and which of them this page belongs to."""
     if not request.user.is_authenticated:
         return {}
+    person = signed_in(request)
     places = (
         Place("Home", "home", "home", "/"),
-        Place("Dashboards", "boards", "layout-dashboard", "/dashboards", Board.objects.count()),
-        Place("Queries", "queries", "wave-square", "/queries", SavedQuery.objects.count()),
-        Place("Sources", "sources", "database", ("/sources", "/connections"), Source.objects.count()),
+        Place("Dashboards", "boards", "layout-dashboard", "/dashboards", visible_boards(person).count()),
+        Place("Queries", "queries", "wave-square", "/queries", visible_queries(person).count()),
+        Place(
+            "Sources", "sources", "database", ("/sources", "/connections"), visible_sources(person).count()
+        ),
         Place("Plan", "plan", "binary-tree-2", "/plan"),
     )
     here = next((place for place in places if place.holds(request.path)), None)
-    return {"places": places, "here": here}
+    return {
+        "places": places,
+        "here": here,
+        "may_edit": may_edit(person),
+        "is_administrator": is_administrator(person),
+        "notices_waiting": Notice.objects.filter(to=person, answered_at=None).count(),
+    }
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return render(request, "errors/403.html", {"sentence": str(exception or "")}, status=403)
+    context: dict[str, Any] = {"sentence": str(exception or "")}
+    if isinstance(exception, MayNotSee):
+        thing = exception.thing
+        key = getattr(thing, "slug", "") or getattr(thing, "key", "")
+        bold, rest = unseen_words(thing)
+        context |= {"may_not_see": True, "noun": noun(thing), "key": key, "bold": bold, "rest": rest}
+    return render(request, "errors/403.html", context, status=403)
 
 
 def out_of_date(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -5,6 +5,7 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("dashboard.boards.urls")),
     path("", include("dashboard.accounts.urls")),
+    path("audit/", include("dashboard.audit.urls")),
     path("sources/", include("dashboard.sources.urls")),
     path("connections/", include("dashboard.connections.urls")),
     path("queries/", include("dashboard.queries.urls")),

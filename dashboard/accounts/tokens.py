@@ -24,12 +24,19 @@ def make_token(owner: User, name: str, expires_at: datetime | None) -> tuple[Api
 
 @sensitive_variables("token")
 def owner_of(token: str) -> User | None:
-    """Who made the token; None if it is unknown, revoked or has expired, or its owner may not sign in."""
+    """Who made the token, while it is good."""
+    row = token_row(token)
+    return row.owner if row else None
+
+
+@sensitive_variables("token")
+def token_row(token: str) -> ApiToken | None:
+    """None if it is unknown, revoked or has expired, or its owner may not sign in."""
     row = ApiToken.objects.select_related("owner").filter(digest=_digest(token)).first()
     if row is None or row.has_expired or not row.owner.is_active:
         return None
     _note_use(row)
-    return row.owner
+    return row
 
 
 def _note_use(row: ApiToken) -> None:

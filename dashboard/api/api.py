@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from dashboard.api import backtests, connections, queries, sources
+from dashboard.api import access, account, audit, backtests, connections, people, queries, sources
 from dashboard.api.refusals import speak
 from dashboard.api.who import PersonalToken, SignedIn
 
@@ -30,6 +30,11 @@ api.add_router("/connections", connections.router)
 api.add_router("/sources", sources.router)
 api.add_router("/queries", queries.router)
 api.add_router("/backtests", backtests.router)
+api.add_router("", access.router)
+api.add_router("/account", account.router)
+api.add_router("/people", people.people)
+api.add_router("/groups", people.groups)
+api.add_router("/audit", audit.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -9,7 +9,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.accounts.people import signed_in
-from dashboard.api.forms import checked_query, source_chosen, written_query
+from dashboard.api.forms import checked_query, written_by
 from dashboard.api.pages import Page, PageAsked
 from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import QueryDefined, Text
@@ -122,7 +122,7 @@ def list_backtests(request: HttpRequest, asked: PageAsked) -> Any:
 @router.post("", response={201: BackTestShown, **REFUSALS}, summary="Start a back-test")
 def start_backtest(request: HttpRequest, sent: BackTestSent) -> Any:
     """Runs a draft over what Kafka holds, in the background; nothing is saved. A person has two at a time."""
-    source, spec = checked_query(written_query(sent, source_chosen(sent.source)), besides=("name",))
+    source, spec = checked_query(written_by(signed_in(request), sent, sent.source), besides=("name",))
     try:
         since = beginning(sent.since)
     except InvalidInstant as problem:

@@ -6,7 +6,8 @@ from django.http import HttpRequest
 from ninja import Router
 from ninja.errors import HttpError
 
-from dashboard.accounts.people import check_may_change, signed_in
+from dashboard.accounts.people import check_may_edit, signed_in
+from dashboard.accounts.rights import check_may_change
 from dashboard.api.forms import checked_connection
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
@@ -19,6 +20,7 @@ router = Router(tags=["Connections"])
 
 @router.get("", response={200: Page[ConnectionShown], **REFUSALS}, summary="List connections")
 def list_connections(request: HttpRequest, asked: PageAsked) -> Any:
+    check_may_edit(signed_in(request))
     return page_of(Connection.objects.select_related("created_by"), asked, ConnectionShown.of)
 
 
@@ -44,7 +46,7 @@ def patch_connection(request: HttpRequest, key: str, sent: ConnectionSent) -> An
 @router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a connection")
 def remove_connection(request: HttpRequest, key: str) -> Any:
     """Refused while sources use it."""
-    problem = delete_connection(_own(request, key))
+    problem = delete_connection(_own(request, key), signed_in(request))
     if problem:
         raise Refused({"sources": problem})
     return 204, None
@@ -59,5 +61,5 @@ def _found(key: str) -> Connection:
 
 def _own(request: HttpRequest, key: str) -> Connection:
     connection = _found(key)
-    check_may_change(signed_in(request), connection.created_by, "connection")
+    check_may_change(signed_in(request), connection)
     return connection

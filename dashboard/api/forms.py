@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import QueryDict
 
+from dashboard.accounts.rights import visible_sources
 from dashboard.api.refusals import Refused, refuse_bad
 from dashboard.api.shapes import QueryDefined, SourceChange, SourceGiven
 from dashboard.connections.forms import ConnectionForm
@@ -54,12 +56,18 @@ def _source_data(sent: SourceChange | SourceGiven, names: set[str]) -> QueryDict
     return data
 
 
-def source_chosen(key: str) -> Source | None:
-    """None where there is no such source, which the builder refuses as it refuses that none is chosen."""
-    return Source.objects.filter(key=key).first()
+def written_by(person: User, sent: QueryDefined, source: str) -> Written:
+    """A draft; a source that is not there, or not to be seen, is refused as if none were chosen."""
+    known = visible_sources(person)
+    return written_query(sent, known.filter(key=source).first(), known=known)
 
 
-def written_query(sent: QueryDefined, source: Source | None, editing: SavedQuery | None = None) -> Written:
+def written_query(
+    sent: QueryDefined,
+    source: Source | None,
+    editing: SavedQuery | None = None,
+    known: QuerySet[Source] | None = None,
+) -> Written:
     """The query as the builder would read it; of one that is there, what was not sent stays."""
     data = _typed(Draft.saved(editing)) if editing else QueryDict(mutable=True)
     given = sent.model_fields_set if editing else set(type(sent).model_fields)
@@ -67,7 +75,7 @@ def written_query(sent: QueryDefined, source: Source | None, editing: SavedQuery
         data["name"] = sent.name
     if sent.sql is not None:
         data["view"], data["sql"] = SQL, sent.sql
-        written = read_written(data, source)
+        written = read_written(data, source, known)
         return kept_to(editing.source, written) if editing else written
     data["view"] = FORM
     if "computations" in given:

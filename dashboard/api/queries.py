@@ -10,8 +10,9 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.accounts.people import check_may_change, signed_in
-from dashboard.api.forms import checked_query, source_chosen, written_query
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import check_may_change, visible_queries, visible_sources
+from dashboard.api.forms import checked_query, written_by, written_query
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS
 from dashboard.api.shapes import QueryChange, QuerySent, QueryShown, Text
@@ -53,20 +54,20 @@ class Cost(Schema):
 @router.get("", response={200: Page[QueryShown], **REFUSALS}, summary="List queries")
 def list_queries(request: HttpRequest, asked: PageAsked, source: Text = "") -> Any:
     """All of them, or those of one source (its key)."""
-    queries = SavedQuery.objects.select_related("source", "owner")
+    queries = visible_queries(signed_in(request)).select_related("source", "owner")
     return page_of(queries.filter(source__key=source) if source else queries, asked, QueryShown.of)
 
 
 @router.post("", response={201: QueryShown, **REFUSALS}, summary="Add a query and start it")
 def add_query(request: HttpRequest, sent: QuerySent) -> Any:
-    source, spec = checked_query(written_query(sent, source_chosen(sent.source)))
+    source, spec = checked_query(written_by(signed_in(request), sent, sent.source))
     query, plan = actions.add_query(source, spec, signed_in(request), sent.tags)
     return 201, QueryShown.of(query, note_if_unheard([plan]))
 
 
 @router.post("/preview", response={200: Cost, **REFUSALS}, summary="What a query would cost")
 def preview_new(request: HttpRequest, sent: QuerySent) -> Any:
-    return _cost(written_query(sent, source_chosen(sent.source)))
+    return _cost(written_by(signed_in(request), sent, sent.source))
 
 
 @router.get("/{slug:key}", response={200: QueryShown, **REFUSALS}, summary="Look at a query")
@@ -82,7 +83,7 @@ def patch_query(request: HttpRequest, key: str, sent: QueryChange) -> Any:
         query.tags = tidy_tags(sent.tags)
         query.save(update_fields=["tags"])
         return QueryShown.of(query)
-    _, spec = checked_query(written_query(sent, query.source, editing=query))
+    _, spec = checked_query(_rewritten(request, sent, query))
     if "tags" in sent.model_fields_set:
         query.tags = tidy_tags(sent.tags)
     plan = actions.change_query(query, spec, signed_in(request))
@@ -92,7 +93,7 @@ def patch_query(request: HttpRequest, key: str, sent: QueryChange) -> Any:
 @router.post("/{slug:key}/preview", response={200: Cost, **REFUSALS}, summary="What a change would cost")
 def preview_change(request: HttpRequest, key: str, sent: QueryChange) -> Any:
     query = _found(key)
-    return _cost(written_query(sent, query.source, editing=query), editing=query)
+    return _cost(_rewritten(request, sent, query), editing=query)
 
 
 @router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a query")
@@ -123,6 +124,10 @@ def _done(request: HttpRequest, query: SavedQuery, act: Act) -> QueryShown:
     return QueryShown.of(query, note_if_unheard(plans))
 
 
+def _rewritten(request: HttpRequest, sent: QueryChange, query: SavedQuery) -> Written:
+    return written_query(sent, query.source, editing=query, known=visible_sources(signed_in(request)))
+
+
 def _cost(written: Written, editing: SavedQuery | None = None) -> Cost:
     nameless = () if written.draft.name else ("name",)  # it can be asked before it has one
     source, spec = checked_query(written, besides=nameless)
@@ -149,5 +154,5 @@ def _found(key: str, *, deleted: bool = False) -> SavedQuery:
 
 def _own(request: HttpRequest, key: str, *, deleted: bool = False) -> SavedQuery:
     query = _found(key, deleted=deleted)
-    check_may_change(signed_in(request), query.owner, "query", "owns")
+    check_may_change(signed_in(request), query)
     return query

@@ -38,6 +38,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
         "windows": "5m every 10s",
         "since": "now-6h",
     },
+    "set_source_access": {"for_all": "none", "people": {"bo": "see"}, "groups": {"Plant": "change"}},
+    "set_dashboard_access": {"for_all": "see", "groups": {"Plant": "change"}},
+    "patch_account": {"first_name": "Ana"},
+    "change_own_password": {"present": "…", "new": "…"},
+    "answer_one": {"gives": True},
+    "ask_owner": {"kind": "query", "key": "KEY"},
+    "invite_person": {"username": "bo", "first_name": "Bo", "role": "viewer", "groups": ["Plant"]},
+    "patch_person": {"role": "editor"},
+    "add_group": {"name": "Plant", "members": ["ana", "bo"]},
+    "patch_group": {"members": ["ana"]},
 }
 
 
@@ -124,5 +134,5 @@ def _curl(method: str, address: str, body: dict[str, Any] | None) -> str:
     lines.append('-H "Authorization: Bearer $MILLRACE_TOKEN"')
     if body is not None:
         lines.append('-H "Content-Type: application/json"')
-        lines.append(f"-d '{json.dumps(body)}'")
+        lines.append(f"-d '{json.dumps(body, ensure_ascii=False)}'")
     return " \\\n  ".join(lines)

@@ -7,7 +7,8 @@ from django.http import HttpRequest
 from ninja import Router, Schema
 from ninja.errors import HttpError
 
-from dashboard.accounts.people import check_may_change, signed_in
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import check_may_change, visible_sources
 from dashboard.api.forms import checked_settings, checked_source
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
@@ -32,7 +33,8 @@ class PlanShown(Schema):
 
 @router.get("", response={200: Page[SourceShown], **REFUSALS}, summary="List sources")
 def list_sources(request: HttpRequest, asked: PageAsked) -> Any:
-    return page_of(Source.objects.select_related("connection", "created_by"), asked, SourceShown.of)
+    sources = visible_sources(signed_in(request)).select_related("connection", "created_by")
+    return page_of(sources, asked, SourceShown.of)
 
 
 @router.post("", response={201: SourceShown, **REFUSALS}, summary="Add a source")
@@ -79,5 +81,5 @@ def found_source(key: str) -> Source:
 
 def _own(request: HttpRequest, key: str) -> Source:
     source = found_source(key)
-    check_may_change(signed_in(request), source.created_by, "source")
+    check_may_change(signed_in(request), source)
     return source

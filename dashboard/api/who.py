@@ -7,7 +7,8 @@ from ninja.errors import AuthenticationError, HttpError
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
 
-from dashboard.accounts.tokens import owner_of
+from dashboard.accounts.gate import check_address
+from dashboard.accounts.tokens import token_row
 
 STRANGER = "Sign in, or send a token as “Authorization: Bearer …”. Tokens are made on the page “API tokens”."
 UNKNOWN_TOKEN = "This token is not known here: it was revoked, has expired or is misspelt. Make another."  # noqa: S105  # a sentence
@@ -19,11 +20,13 @@ class PersonalToken(HttpBearer):
 
     @sensitive_variables("token")
     def authenticate(self, request: HttpRequest, token: str) -> User:
-        owner = owner_of(token)
-        if owner is None:
+        row = token_row(token)
+        if row is None:
             raise AuthenticationError(message=UNKNOWN_TOKEN)
-        request.user = owner
-        return owner
+        request.user = row.owner
+        request.token_name = row.name  # type: ignore[attr-defined]  # for the audit log
+        check_address(row.owner, request)
+        return row.owner
 
 
 class SignedIn(APIKeyCookie):
@@ -35,6 +38,8 @@ class SignedIn(APIKeyCookie):
         person = self.authenticate(request, request.COOKIES.get(self.param_name))
         if person is not None and check_csrf(request):
             raise HttpError(403, NO_CSRF)
+        if person is not None:
+            check_address(person, request)
         return person
 
     def authenticate(self, request: HttpRequest, key: str | None) -> User | None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from dashboard.models import Board, Panel, SavedQuery
@@ -40,9 +41,9 @@ class AddPanelForm(forms.Form):
         widget=forms.Select(attrs={"class": "form-select"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, queries: QuerySet[SavedQuery], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["query"].queryset = SavedQuery.objects.select_related("source")  # type: ignore[attr-defined]
+        self.fields["query"].queryset = queries.select_related("source")  # type: ignore[attr-defined]
 
 
 class PanelTitleForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.accounts.levels import CHANGE, FOR_ALL
 from dashboard.queries.models import SavedQuery
 
 
@@ -13,6 +14,9 @@ class Board(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=80)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="boards")
+    for_all = models.CharField(
+        max_length=6, choices=FOR_ALL, default=CHANGE
+    )  # who has signed in may at least
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,6 +1,7 @@
 """Home, the list of dashboards, and a dashboard with its panels."""
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core import signing
 from django.db import transaction
 from django.db.models import Count, F, Max, Q
@@ -9,8 +10,16 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import (
+    may_change,
+    unseen_words,
+    visible_boards,
+    visible_queries,
+    visible_sources,
+)
 from dashboard.boards.forms import AddPanelForm, BoardForm, PanelTitleForm
-from dashboard.models import Board, Panel, SavedQuery, Source
+from dashboard.models import Board, Panel
 
 RESTORE_SALT = "panel.restore"
 UNDO_SECONDS = 3600
@@ -19,14 +28,15 @@ UNDO_SECONDS = 3600
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """The oldest dashboard that has panels is everyone's first page; without one, what to do next."""
-    board = Board.objects.filter(panels__query__deleted_at__isnull=True, panels__isnull=False)
+    person = signed_in(request)
+    board = visible_boards(person).filter(panels__query__deleted_at__isnull=True, panels__isnull=False)
     first = board.order_by("created_at", "pk").first()
     if first is not None:
         return redirect(first)
     context = {
-        "source": Source.objects.first(),
-        "query_count": SavedQuery.objects.count(),
-        "board": Board.objects.first(),
+        "source": visible_sources(person).first(),
+        "query_count": visible_queries(person).count(),
+        "board": visible_boards(person).first(),
     }
     return render(request, "home/home.html", context)
 
@@ -34,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
     live_panels = Count("panels", filter=Q(panels__query__deleted_at__isnull=True))
-    every = Board.objects.select_related("owner").annotate(panel_count=live_panels)
+    every = visible_boards(signed_in(request)).select_related("owner").annotate(panel_count=live_panels)
     return render(request, "boards/list.html", {"listed": every})
 
 
@@ -49,14 +59,24 @@ def new_board(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def board(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(Board, slug=slug)
+    found, person = get_object_or_404(Board, slug=slug), signed_in(request)
     context = {
         "board": found,
-        "panels": found.panels.select_related("query__source"),
-        "form": AddPanelForm(),
-        "query_count": SavedQuery.objects.count(),
+        "panels": _panels(found, person),
+        "form": AddPanelForm(visible_queries(person)),
+        "query_count": visible_queries(person).count(),
+        "may_change": may_change(person, found),
     }
     return render(request, "boards/board.html", context)
+
+
+def _panels(board: Board, person: User) -> list[Panel]:
+    """The panels; one whose query this person may not see says so in the place of all that it would show."""
+    panels = list(board.panels.select_related("query__source__created_by", "query__owner"))
+    seen = set(visible_queries(person).filter(panels__board=board).values_list("pk", flat=True))
+    for panel in panels:
+        panel.unseen = None if panel.query_id in seen else unseen_words(panel.query)  # type: ignore[attr-defined]
+    return panels
 
 
 @require_POST
@@ -73,7 +93,7 @@ def rename_board(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def add_panel(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(Board, slug=slug)
-    form = AddPanelForm(request.POST)
+    form = AddPanelForm(visible_queries(signed_in(request)), request.POST)
     if form.is_valid():
         query = form.cleaned_data["query"]
         last = found.panels.aggregate(last=Max("position"))["last"]
@@ -113,8 +133,10 @@ def restore_panel(request: HttpRequest, slug: str, token: str) -> HttpResponse:
         kept = signing.loads(token, salt=RESTORE_SALT, max_age=UNDO_SECONDS)
     except signing.BadSignature as error:
         raise Http404 from error
-    found = get_object_or_404(Board, slug=kept["board"])
-    query = get_object_or_404(SavedQuery, key=kept["query"])
+    if kept["board"] != slug:  # whose rights were asked
+        raise Http404
+    found = get_object_or_404(Board, slug=slug)
+    query = get_object_or_404(visible_queries(signed_in(request)), key=kept["query"])
     found.panels.filter(position__gte=kept["position"]).update(position=F("position") + 1)
     Panel.objects.create(board=found, query=query, title=kept["title"], position=kept["position"])
     return redirect(found)

@@ -5,6 +5,7 @@ from django.db import transaction
 from django.db.models import ProtectedError
 
 from dashboard.accounts.people import first_name
+from dashboard.accounts.rights import visible_sources
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
 from dashboard.planning import service as planning
@@ -26,11 +27,14 @@ def change_connection(form: ConnectionForm, person: User) -> list[PlanVersion]:
         return plans
 
 
-def delete_connection(connection: Connection) -> str | None:
+def delete_connection(connection: Connection, person: User) -> str | None:
     """Delete the connection, or say why not."""
     try:
         connection.delete()
     except ProtectedError:
-        names = ", ".join(f"“{source.name}”" for source in connection.sources.all())
-        return f"Sources still use it: {names}. Delete them or give them another connection first."
+        seen = visible_sources(person).filter(connection=connection)
+        names = [f"“{source.name}”" for source in seen]
+        hidden = connection.sources.count() - len(names)
+        told = ", ".join([*names, *([f"{hidden} that you may not see"] if hidden else [])])
+        return f"Sources still use it: {told}. Delete them or give them another connection first."
     return None

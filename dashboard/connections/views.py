@@ -3,11 +3,14 @@
 from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import check_may_change, may_change, signed_in
+from dashboard.accounts.people import check_may_edit, signed_in
+from dashboard.accounts.rights import check_may_change, may_change, visible_sources
 from dashboard.connections.actions import change_connection, delete_connection
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
@@ -19,7 +22,9 @@ from streaming.security import SecretProblem
 
 @require_GET
 def connection_list(request: HttpRequest) -> HttpResponse:
-    connections = Connection.objects.select_related("created_by").prefetch_related("sources")
+    check_may_edit(signed_in(request))
+    seen = Prefetch("sources", visible_sources(signed_in(request)))
+    connections = Connection.objects.select_related("created_by").prefetch_related(seen)
     return render(request, "connections/list.html", {"listed": connections})
 
 
@@ -75,13 +80,15 @@ def _context(request: HttpRequest, connection: Connection) -> dict[str, Any]:
     return {
         "connection": connection,
         "form": ConnectionForm(editing=connection),
-        "sources": connection.sources.prefetch_related("queries"),
-        "may_change": may_change(signed_in(request), connection.created_by),
+        "sources": visible_sources(signed_in(request))
+        .filter(connection=connection)
+        .prefetch_related("queries"),
+        "may_change": may_change(signed_in(request), connection),
     }
 
 
 def _must_own(request: HttpRequest, connection: Connection) -> None:
-    check_may_change(signed_in(request), connection.created_by, "connection")
+    check_may_change(signed_in(request), connection)
 
 
 @require_POST
@@ -115,7 +122,7 @@ def connection_delete(request: HttpRequest, key: str) -> HttpResponse:
     """Delete a connection whose name was typed; refused while sources use it."""
     connection = get_object_or_404(Connection.objects.select_related("created_by"), key=key)
     _must_own(request, connection)
-    problem = _delete_problem(connection, request.POST.get("typed_name", ""))
+    problem = _delete_problem(connection, request.POST.get("typed_name", ""), signed_in(request))
     if problem:
         context = {**_context(request, connection), "delete_problem": problem}
         return render(request, "connections/form.html", context, status=422)
@@ -123,8 +130,8 @@ def connection_delete(request: HttpRequest, key: str) -> HttpResponse:
     return redirect("connections")
 
 
-def _delete_problem(connection: Connection, typed: str) -> str | None:
+def _delete_problem(connection: Connection, typed: str, person: User) -> str | None:
     """Delete the connection, or say why not."""
     if typed.strip() != connection.name:
         return f"Type {connection.name} exactly as it is written."
-    return delete_connection(connection)
+    return delete_connection(connection, person)

@@ -15,6 +15,7 @@ from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import settings
 
+from dashboard.accounts.attention import rights_version
 from dashboard.live.hub import Hub, process_hub
 from dashboard.live.reader import BrokerLost, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
@@ -24,7 +25,7 @@ from streaming.topics import Topics
 logger = logging.getLogger(__name__)
 
 PUSH_SECONDS = 1.0
-PLANS_SECONDS = 0.5
+LOOK_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
@@ -56,11 +57,13 @@ class Relay:
         open_reader: Callable[[], Reader],
         publish: Callable[[], object] = publish_pending,
         newest_plan: Callable[[], int] = newest_plan,
+        newest_rights: Callable[[], int] = rights_version,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
         self._publish = publish
         self._newest_plan = newest_plan
+        self._newest_rights = newest_rights
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -68,7 +71,10 @@ class Relay:
             tasks.create_task(self._read())
             tasks.create_task(self._push())
             tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
-            tasks.create_task(self._follow_plans())
+            # Whatever people do to queries makes a plan, whatever they do to rights is recorded, in this
+            # process or another: then viewers look again.
+            tasks.create_task(self._follow_number(self._newest_plan, "plan.made"))
+            tasks.create_task(self._follow_number(self._newest_rights, "rights.changed"))
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:
@@ -106,18 +112,17 @@ class Relay:
             await layer.group_send(EVERYONE, {"type": "clock.tick"})
             await asyncio.sleep(PUSH_SECONDS)
 
-    async def _follow_plans(self) -> None:
-        """Whatever people do to queries makes a plan, in this process or another: then viewers look again."""
+    async def _follow_number(self, newest_number: Callable[[], int], event: str) -> None:
         layer, seen = get_channel_layer(), None
         while True:
             try:
-                newest = await sync_to_async(self._newest_plan, thread_sensitive=False)()
+                newest = await sync_to_async(newest_number, thread_sensitive=False)()
                 if seen not in (None, newest):
-                    await layer.group_send(EVERYONE, {"type": "plan.made"})
+                    await layer.group_send(EVERYONE, {"type": event})
                 seen = newest
             except Exception:
-                logger.exception("Could not look for new plans; trying again.")
-            await asyncio.sleep(PLANS_SECONDS)
+                logger.exception("Could not look whether there is “%s”; trying again.", event)
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def _tidy(self) -> None:
         while True:

@@ -27,6 +27,7 @@ class Viewer:
         self._sources: list[str] = []
         self._throughput_of: list[str] = []
         self._health_of: list[str] = []
+        self.may_name: set[str] = set()  # keys of the sources that the viewer may know of
         self._health_due = 0.0
         self._rows: dict[str, WatchedQuery] = {}
         self._rows_due = 0.0
@@ -58,6 +59,13 @@ class Viewer:
         self._health_due = 0.0
         self._throughput_sent = {}
         self._state_due = 0.0
+
+    def keep_sources(self, sources: list[str]) -> None:
+        """Say no more of sources but these and those of the queries that are watched."""
+        implied = [known.query.source for known in self._feeds.values()]
+        self._sources = list(dict.fromkeys([*sources, *implied]))
+        self._throughput_of = [key for key in self._throughput_of if key in sources]
+        self._health_of = [key for key in self._health_of if key in sources]
 
     def list_rows(self, queries: dict[str, WatchedQuery]) -> None:
         """Keep a list of these up to date, in few words each."""
@@ -94,7 +102,8 @@ class Viewer:
         messages: list[Message | None] = []
         if time.monotonic() >= self._state_due:
             self._state_due = time.monotonic() + STATE_SECONDS
-            messages.append(feed.state_message(self._hub, now))
+            state = feed.state_message(self._hub, now)
+            messages.append({**state, "failing": [key for key in state["failing"] if key in self.may_name]})
             messages += [feed.source_message(self._hub, key, now) for key in self._sources]
             messages += [self._new_throughput(key) for key in self._throughput_of]
         if self._hub.caught_up and time.monotonic() >= self._health_due:

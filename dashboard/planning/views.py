@@ -7,6 +7,8 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import visible_sources
 from dashboard.live.meters import measured, statistics
 from dashboard.models import PlanVersion, Source
 from dashboard.planning.overview import overview
@@ -19,7 +21,7 @@ CHART_SPAN = timedelta(minutes=15)
 @require_safe
 def plan(request: HttpRequest) -> HttpResponse:
     """The newest plan of one source; the source and the tree are in the address."""
-    sources = list(Source.objects.all())
+    sources = list(visible_sources(signed_in(request)))
     source = _chosen(sources, request.GET.get("source"))
     version = newest(source) if source else None
     if source is None or version is None or not version.value().trees:

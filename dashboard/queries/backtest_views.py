@@ -47,7 +47,7 @@ def backtest_new(request: HttpRequest) -> HttpResponse:
     checked = written.checked
     source = checked.draft.source
     if checked.answerable is None or source is None or checked.problems.keys() - {"name"}:
-        context = written_context(written, editing=editing)
+        context = written_context(request, written, editing=editing)
         context["problems"].pop("name", None)
         return render(request, "queries/form.html", context, status=422)
     key = editing.key if editing else ""

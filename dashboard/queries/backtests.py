@@ -25,6 +25,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from dashboard.accounts import rights
+from dashboard.accounts.people import is_administrator
 from dashboard.instants import parse_instant
 from dashboard.sources.models import Source
 from optimizer.queries import QuerySpec
@@ -192,8 +194,11 @@ class BackTest:
 
 
 def check_may_see(test: BackTest, person: User) -> None:
-    if not person.is_staff and person.pk != test.person:
+    if not is_administrator(person) and person.pk != test.person:
         raise PermissionDenied("You may not see this back-test. Run your own from the query's draft.")
+    source = Source.objects.select_related("created_by").filter(key=test.asked["source"]).first()
+    if source is not None:
+        rights.check_may_see(person, source)
 
 
 def beginning(typed: str, zone: str = "") -> int | None:

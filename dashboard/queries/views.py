@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dashboard.accounts.people import check_may_change, first_name, may_change, signed_in
+from dashboard.accounts.people import first_name, signed_in
+from dashboard.accounts.rights import check_may_change, may_change, visible_queries, visible_sources
 from dashboard.live.meters import process_meters, statistics
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
@@ -44,7 +45,8 @@ WINDOW_PRESETS = {  # by the switch above the windows: what it sets, and what el
 
 @require_GET
 def query_list(request: HttpRequest) -> HttpResponse:
-    queries = list(SavedQuery.objects.select_related("source", "owner", "paused_by"))
+    person = signed_in(request)
+    queries = list(visible_queries(person).select_related("source", "owner", "paused_by"))
     words = request.GET.get("q", "").lower().split()
     sources = {query.source for query in queries}
     trees, shares = _trees(sources), _cost_shares(sources)
@@ -55,7 +57,7 @@ def query_list(request: HttpRequest) -> HttpResponse:
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
             "state": state_of(query),
-            "may_change": may_change(signed_in(request), query.owner),
+            "may_change": may_change(person, query),
         }
         for query in queries
         if all(word in _searched(query) for word in words)
@@ -64,7 +66,7 @@ def query_list(request: HttpRequest) -> HttpResponse:
         "rows": rows,
         "asked": request.GET.get("q", ""),
         "any": bool(queries),
-        "first_source": Source.objects.first(),
+        "first_source": visible_sources(person).first(),
     }
     return render(request, "queries/list.html", context)
 
@@ -144,15 +146,15 @@ def _cost_shares(sources: set[Source]) -> dict[str, float]:
 def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
-        copied = SavedQuery.objects.filter(key=key_typed(request.GET.get("copy", ""))).first()
+        copied = _named(request, request.GET.get("copy", ""))
         template = from_template(request.GET.get("template", ""), source)
         draft = _copy_of(copied) if copied else template or Draft.first(source)
-        context = _form_context(draft) | {"begun": copied is not None or template is not None}
+        context = _form_context(request, draft) | {"begun": copied is not None or template is not None}
         return render(request, "queries/form.html", context)
-    written = read_written(request.POST, source)
+    written = read_written(request.POST, source, visible_sources(signed_in(request)))
     checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
-        return render(request, "queries/form.html", written_context(written), status=422)
+        return render(request, "queries/form.html", written_context(request, written), status=422)
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -164,18 +166,23 @@ def _copy_of(query: SavedQuery) -> Draft:
 
 def _chosen_source(request: HttpRequest) -> Source | None:
     data = request.POST if request.method == "POST" else request.GET
-    found = Source.objects.filter(key=key_typed(data.get("source", ""))).first()
-    return found or (Source.objects.first() if request.method == "GET" else None)
+    seen = visible_sources(signed_in(request))
+    found = seen.filter(key=key_typed(data.get("source", ""))).first()
+    return found or (seen.first() if request.method == "GET" else None)
 
 
 @require_http_methods(["GET", "POST"])
 def query_edit(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key)
     if request.method == "GET":
-        return render(request, "queries/form.html", _form_context(Draft.saved(query), editing=query))
-    written = kept_to(query.source, read_written(request.POST, query.source))
+        return render(request, "queries/form.html", _form_context(request, Draft.saved(query), editing=query))
+    written = kept_to(
+        query.source, read_written(request.POST, query.source, visible_sources(signed_in(request)))
+    )
     if written.checked.answerable is None or not written.checked.is_good:
-        return render(request, "queries/form.html", written_context(written, editing=query), status=422)
+        return render(
+            request, "queries/form.html", written_context(request, written, editing=query), status=422
+        )
     plan = actions.change_query(query, written.checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
@@ -185,7 +192,7 @@ def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> Save
     """The query, if this person may change it."""
     manager = SavedQuery.with_deleted if deleted else SavedQuery.objects
     query = get_object_or_404(manager.select_related("source", "owner"), key=key)
-    check_may_change(signed_in(request), query.owner, "query", "owns")
+    check_may_change(signed_in(request), query)
     return query
 
 
@@ -200,7 +207,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     )
     if source_changed:
         written = replace(written, checked=check_draft(written.draft.moved()))
-    context = written_context(written, editing=editing)
+    context = written_context(request, written, editing=editing)
     if not written.draft.name:
         context["problems"].pop("name", None)  # not before someone tries to save: it is asked for first
     context["source_changed"] = source_changed
@@ -210,11 +217,15 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def _named(request: HttpRequest, key: str) -> SavedQuery | None:
+    return visible_queries(signed_in(request)).filter(key=key_typed(key)).first()
+
+
 def typed(request: HttpRequest) -> tuple[SavedQuery | None, Source | None, Written]:
     """What stands in the form: the query that is edited, the source that is chosen, and what was typed."""
-    editing = SavedQuery.objects.filter(key=key_typed(request.POST.get("editing", ""))).first()
+    editing = _named(request, request.POST.get("editing", ""))
     source = editing.source if editing else _chosen_source(request)
-    written = read_written(request.POST, source)
+    written = read_written(request.POST, source, visible_sources(signed_in(request)))
     return editing, source, kept_to(editing.source, written) if editing else written
 
 
@@ -234,11 +245,11 @@ def query_sample(request: HttpRequest) -> JsonResponse:
 @require_POST
 def query_view(request: HttpRequest) -> HttpResponse:
     """The same query in another view; a text or form with a slip stays as it is until that is mended."""
-    editing = SavedQuery.objects.filter(key=key_typed(request.POST.get("editing", ""))).first()
+    editing = _named(request, request.POST.get("editing", ""))
     source = editing.source if editing else _chosen_source(request)
-    written = read_written(request.POST, source)
+    written = read_written(request.POST, source, visible_sources(signed_in(request)))
     wanted = request.POST.get("to", FORM)
-    context = written_context(written, editing=editing)
+    context = written_context(request, written, editing=editing)
     if not written.checked.problems.keys() - {"name"} or not request.POST.get(written.view, "x").strip():
         text = shown_text(wanted, written.draft)
         context |= {"view": wanted, "text": text, "problems": {}, "stays": ""}
@@ -247,13 +258,15 @@ def query_view(request: HttpRequest) -> HttpResponse:
     return render(request, "queries/_body.html", context)
 
 
-def written_context(written: Written, editing: SavedQuery | None = None) -> dict[str, Any]:
-    context = _form_context(written.draft, written.checked, editing=editing)
+def written_context(
+    request: HttpRequest, written: Written, editing: SavedQuery | None = None
+) -> dict[str, Any]:
+    context = _form_context(request, written.draft, written.checked, editing=editing)
     return context | {"view": written.view, "text": written.text}
 
 
 def _form_context(
-    draft: Draft, checked: Checked | None = None, editing: SavedQuery | None = None
+    request: HttpRequest, draft: Draft, checked: Checked | None = None, editing: SavedQuery | None = None
 ) -> dict[str, Any]:
     """Everything the form and its answers show; problems only once something was typed."""
     looked_at = checked or check_draft(draft)
@@ -261,7 +274,7 @@ def _form_context(
     context: dict[str, Any] = {
         "draft": draft,
         "editing": editing,
-        "sources": Source.objects.all(),
+        "sources": visible_sources(signed_in(request)),
         "view": FORM,
         "views": [(view, LABELS[view]) for view in VIEWS],
         "lines": [
@@ -314,7 +327,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         "window_words": summary(query.spec().windows),
         "plan": planning.newest(query.source),
         "state": state_of(query),
-        "may_change": may_change(signed_in(request), query.owner),
+        "may_change": may_change(signed_in(request), query),
     }
     return render(request, "queries/page.html", context)
 

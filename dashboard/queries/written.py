@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from dashboard.queries.drafts import Checked, Draft, Problem, TypedComputation, check_draft, refuse_unseen
@@ -32,11 +33,11 @@ class Written:
         return self.checked.draft
 
 
-def read_written(data: QueryDict, source: Source | None) -> Written:
-    """What a form was sent with; `source` is the one chosen there."""
+def read_written(data: QueryDict, source: Source | None, known: QuerySet[Source] | None = None) -> Written:
+    """What a form was sent with; `source` is the one chosen there, `known` those that SQL may name."""
     view = data.get("view", FORM)
     if view == SQL:
-        return _read_sql(data.get("sql", ""), data.get("name", "").strip(), source)
+        return _read_sql(data.get("sql", ""), data.get("name", "").strip(), source, known)
     if view == JSON:
         return _read_json(data.get("json", ""), source)
     return Written(FORM, "", check_draft(Draft.typed(data, source)))
@@ -72,13 +73,13 @@ def source_settings(source: Source) -> dict[str, Any]:
     }
 
 
-def _read_sql(text: str, name: str, source: Source | None) -> Written:
+def _read_sql(text: str, name: str, source: Source | None, known: QuerySet[Source] | None) -> Written:
     try:
         refuse_unseen(SQL, text)
         read = read_sql(text)
     except InvalidQuery as error:
         return _unreadable(SQL, text, Draft(source, name=name), error)
-    found = _source_named(read.source)
+    found = _source_named(read.source, Source.objects.all() if known is None else known)
     draft = Draft(
         source=found,
         name=name,
@@ -94,8 +95,8 @@ def _read_sql(text: str, name: str, source: Source | None) -> Written:
     return Written(SQL, text, replace(checked, problems=problems))
 
 
-def _source_named(name: str) -> Source | None:
-    return Source.objects.filter(name=name).first() or Source.objects.filter(key=name).first()
+def _source_named(name: str, known: QuerySet[Source]) -> Source | None:
+    return known.filter(name=name).first() or known.filter(key=name).first()
 
 
 def _placed(problem: Problem, key: str, read: ReadSql) -> Problem:

@@ -5,7 +5,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
-from dashboard.accounts.people import check_may_change, signed_in
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import check_may_change
 from dashboard.planning.news import warn_if_unheard
 from dashboard.sources.actions import change_source, delete_source
 from dashboard.sources.forms import SettingsForm
@@ -44,7 +45,7 @@ def source_delete(request: HttpRequest, key: str) -> HttpResponse:
 def _own_source(request: HttpRequest, key: str) -> Source:
     """The source, if this person may change it."""
     source = get_object_or_404(Source.objects.select_related("created_by"), key=key)
-    check_may_change(signed_in(request), source.created_by, "source")
+    check_may_change(signed_in(request), source)
     return source
 
 

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.accounts.levels import FOR_ALL, SEE
 from dashboard.connections.models import Connection
 from streaming.sources import FUTURE_BOUND_MS, FieldType, SourceSpec
 
@@ -30,6 +31,7 @@ class Source(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="sources"
     )
+    for_all = models.CharField(max_length=6, choices=FOR_ALL, default=SEE)  # who has signed in may at least
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

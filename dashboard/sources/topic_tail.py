@@ -15,6 +15,8 @@ from django.template.loader import render_to_string
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
+from dashboard.accounts.attention import still_there
+from dashboard.accounts.rights import visible_sources
 from dashboard.sources.kafka import KafkaProblem, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line, line_of
@@ -104,7 +106,7 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         if not self.scope["user"].is_authenticated:
             await self.close()  # before accepting: the handshake is refused
             return
-        source = await _look_up(self.scope["url_route"]["kwargs"]["key"])
+        source = await self._seen_source()
         if source is None:
             await self.close()
             return
@@ -115,6 +117,15 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self._end(str(problem))
             return
         self._task = asyncio.create_task(self._follow(source, asked))
+
+    async def _seen_source(self) -> Source | None:
+        """The source, as long as this viewer may see it."""
+        session = self.scope.get("session")
+        key = session.session_key if session is not None else None
+        found: Source | None = await _look_up(
+            self.scope["user"].pk, key, self.scope["url_route"]["kwargs"]["key"]
+        )
+        return found
 
     async def disconnect(self, code: int) -> None:
         if self._task is not None:
@@ -130,6 +141,9 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             while True:
                 if self._sent - self._heard < UNHEARD:  # a slow browser gets fewer rows, and no queue grows
                     message = await loop.run_in_executor(thread, lambda: _told(tail, source))
+                    if await self._seen_source() is None:
+                        await self._end("You may not see this source any more.")
+                        return
                     await self.send_json(message)
                     self._sent += 1
                 await asyncio.sleep(EVERY_SECONDS)
@@ -162,5 +176,6 @@ def _told(tail: Tail, source: Source) -> dict[str, Any]:
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
-def _look_up(key: str) -> Source | None:
-    return Source.objects.filter(key=key).first()
+def _look_up(person: int, session_key: str | None, key: str) -> Source | None:
+    found = still_there(person, session_key)
+    return visible_sources(found).filter(key=key).first() if found else None

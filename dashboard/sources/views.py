@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from dashboard.accounts.people import may_change, signed_in
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import may_change, visible_sources
 from dashboard.connections.models import Connection
 from dashboard.sources.forms import UNIT_CHOICES, SettingsForm
 from dashboard.sources.models import Source
@@ -25,7 +26,8 @@ TABS = ("overview", "messages", "consumers", "dead-letters", "settings")
 
 @require_GET
 def source_list(request: HttpRequest) -> HttpResponse:
-    sources = Source.objects.select_related("created_by", "connection").prefetch_related("queries")
+    seen = visible_sources(signed_in(request))
+    sources = seen.select_related("created_by", "connection").prefetch_related("queries")
     return render(request, "sources/list.html", {"listed": sources})
 
 
@@ -38,7 +40,7 @@ def source_page(request: HttpRequest, key: str) -> HttpResponse:
 
 def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, Any]:
     """What every tab of a source's page needs; settings are shown to who may change them alone."""
-    may = may_change(signed_in(request), source.created_by)
+    may = may_change(signed_in(request), source)
     shown = TABS if may else TABS[:-1]
     return {
         "source": source,

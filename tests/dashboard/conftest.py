@@ -1,37 +1,67 @@
-"""The cast of every page test: Ana owns things, Bo is her teammate, a stranger has not signed in."""
+"""The cast of every page test: Ana owns things, Bo is her teammate, both editors; Vera only looks, Ada is the
+administrator; a stranger has not signed in."""
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.accounts.people import ADMINISTRATOR, EDITOR, VIEWER, give_role
 from dashboard.models import SavedQuery, Source
 from tests.dashboard.places import source_at
 
 PASSWORD = "heron-at-the-weir-7"
 
 
+def someone(name: str, role: str) -> User:
+    person = User.objects.create_user(name, password=PASSWORD, first_name=name.capitalize())
+    give_role(person, role)
+    return User.objects.get(pk=person.pk)  # without what it has been asked before
+
+
+def signed_in_as(person: User) -> Client:
+    client = Client()
+    client.force_login(person)
+    return client
+
+
 @pytest.fixture
 def ana(db: None) -> User:
-    return User.objects.create_user("ana", password=PASSWORD, first_name="Ana")
+    return someone("ana", EDITOR)
 
 
 @pytest.fixture
 def bo(db: None) -> User:
-    return User.objects.create_user("bo", password=PASSWORD, first_name="Bo")
+    return someone("bo", EDITOR)
+
+
+@pytest.fixture
+def vera(db: None) -> User:
+    return someone("vera", VIEWER)
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return someone("ada", ADMINISTRATOR)
 
 
 @pytest.fixture
 def as_ana(ana: User) -> Client:
-    client = Client()
-    client.force_login(ana)
-    return client
+    return signed_in_as(ana)
 
 
 @pytest.fixture
 def as_bo(bo: User) -> Client:
-    client = Client()
-    client.force_login(bo)
-    return client
+    return signed_in_as(bo)
+
+
+@pytest.fixture
+def as_vera(vera: User) -> Client:
+    return signed_in_as(vera)
+
+
+@pytest.fixture
+def as_ada(ada: User) -> Client:
+    return signed_in_as(ada)
 
 
 @pytest.fixture

@@ -1,10 +1,13 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
+import { say } from "../toast.js";
+import { leaveCrosshair } from "./crosshair.js";
 import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
 import { PlanPage } from "./planpage.js";
 import { QueryRow } from "./queryrow.js";
+import { showRefused, showWaiting } from "./refused.js";
 import { LiveSocket } from "./socket.js";
 import { delayOf } from "./states.js";
 import { TopLine } from "./topline.js";
@@ -43,8 +46,9 @@ class LivePage {
 
   #watch() {
     this.socket.watch({
-      queries: this.panels.map((panel) => panel.query.key),
+      queries: [...this.panels.map((panel) => panel.query.key), ...unseenQueries()],
       windows: Object.fromEntries(this.panels.filter(({ chosenWindow }) => chosenWindow).map(({ query, chosenWindow }) => [query.key, chosenWindow])),
+      board: document.querySelector("[data-board]")?.dataset.board ?? "",
       rows: this.rows.map(({ key }) => key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
       plan: this.plan !== null,
@@ -59,6 +63,11 @@ class LivePage {
     on("health", (message) => this.#spans.set(message.source, message));
     on("rows", (message) => this.rows.forEach((row) => row.take(message.rows[row.key], message.clock)));
     on("throughput", (message) => this.plan?.throughput.take(message));
+    on("refused", (message) => this.#refuse(message));
+    on("notices", ({ waiting, sentence }) => {
+      showWaiting(waiting);
+      if (sentence) say(sentence, { action: { label: "See notices", run: () => location.assign("/notices/") } });
+    });
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
     this.socket.addEventListener("connected", () => this.render());
@@ -66,7 +75,25 @@ class LivePage {
     this.socket.addEventListener("signed-out", () => (this.#signedOut = true));
   }
 
+  /** Of a board, the panel says so; a list loses its row; any other page is about what is refused: load it anew. */
+  #refuse(message) {
+    const { kind, key } = message;
+    if (kind === "query" && unseenQueries().includes(key)) return;
+    const row = kind === "connection" ? null : document.querySelector(`[data-live-${kind}-row="${CSS.escape(key)}"]`);
+    const panels = kind === "query" ? this.#panelsOf(key) : [];
+    if (row) row.remove();
+    else if (!panels.length || panels.some(({ element }) => !element.closest("[data-board]"))) location.reload();
+    for (const panel of panels) {
+      leaveCrosshair(panel);
+      showRefused(panel.element, message);
+    }
+    this.panels = this.panels.filter((panel) => !panels.includes(panel));
+    this.rows = this.rows.filter((known) => kind !== "query" || known.key !== key);
+    this.health = this.health.filter(({ source }) => kind !== "source" || source !== key);
+  }
+
   #take(message) {
+    if (unseenQueries().includes(message.query)) return location.reload(); // it may be seen now
     const whole = this.#panelsOf(message.query).map((panel) => {
       panel.missing = false; // it may have been brought back
       return panel.query.take(message, this.socket.now());
@@ -102,6 +129,11 @@ class LivePage {
     const delays = this.panels.map(({ query }) => delayOf(query, sources.get(query.source), now)).filter((delay) => delay !== null);
     return delays.length ? Math.min(...delays) : null;
   }
+}
+
+/** Keys of the queries whose panels say that they may not be seen. */
+function unseenQueries() {
+  return [...document.querySelectorAll("[data-unseen-query]")].map(({ dataset }) => dataset.unseenQuery);
 }
 
 watchDialogs();

@@ -2,6 +2,7 @@
 const SILENCE_MS = 10_000; // the server speaks every two seconds
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
+const SIGNED_OUT = 4401; // as the server closes a socket whose session has ended
 
 export class LiveSocket extends EventTarget {
   #socket = null;
@@ -46,7 +47,10 @@ export class LiveSocket extends EventTarget {
       this.dispatchEvent(new Event("connected"));
     });
     socket.addEventListener("message", (event) => this.#receive(JSON.parse(event.data)));
-    socket.addEventListener("close", () => socket === this.#socket && this.#lost());
+    socket.addEventListener("close", ({ code }) => {
+      if (code === SIGNED_OUT) location.reload(); // the session was ended: what is shown must not stay
+      else if (socket === this.#socket) this.#lost();
+    });
   }
 
   #receive(message) {

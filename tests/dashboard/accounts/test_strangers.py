@@ -1,4 +1,5 @@
-"""Nothing but the sign-in page is reachable without signing in: no page, no API call, no socket."""
+"""Nothing but signing in and setting a password with a link is reachable without signing in: no page, no API
+call, no socket."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +14,12 @@ from dashboard.asgi import application
 from dashboard.live.routing import websocket_urlpatterns
 
 EXAMPLES = {"slug": "some-key", "int": "1", "str": "text", "path": "a/b", "uuid": "0" * 32}
-OPEN_TO_ALL = {"/sign-in/"}
+OPEN_TO_ALL = {
+    "/sign-in/",
+    "/password/forgotten/",
+    "/password/forgotten/mailed/",
+    "/password/set/text/text/",
+}
 PAGES_OF_THE_API = {"/api/", "/api/docs"}  # for people: strangers are sent to sign in
 METHODS = ("get", "post", "put", "patch", "delete")
 
@@ -70,7 +76,8 @@ async def test_a_stranger_is_refused_by_every_socket(address: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_stranger_sees_no_places_on_the_sign_in_page(stranger: Client) -> None:
-    page = stranger.get("/sign-in/").content.decode()
-    assert "Sign in" in page
+@pytest.mark.parametrize("address", sorted(OPEN_TO_ALL))
+def test_a_stranger_sees_no_places_on_the_pages_that_are_open(stranger: Client, address: str) -> None:
+    page = stranger.get(address).content.decode()
+    assert "sign-in" in page or "Sign in" in page
     assert "side-link" not in page

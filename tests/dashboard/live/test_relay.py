@@ -39,12 +39,23 @@ class Running:
         self.hub = Hub()
         self.published = 0
         self.plan, self.looked = 1, 0
-        relay = Relay(self.hub, lambda: Reader(broker, topics), self._publish, self._newest_plan)
+        self.rights = 1
+        relay = Relay(
+            self.hub,
+            lambda: Reader(broker, topics),
+            self._publish,
+            self._newest_plan,
+            self._newest_rights,
+        )
         self.task = asyncio.create_task(relay.run())
 
     def _newest_plan(self) -> int:
         self.looked += 1
         return self.plan
+
+    def _newest_rights(self) -> int:
+        self.looked += 1
+        return self.rights
 
     def _publish(self) -> None:
         self.published += 1
@@ -132,11 +143,12 @@ async def test_a_broker_that_is_not_there_is_down_since_the_first_try() -> None:
         await asyncio.gather(running.task, return_exceptions=True)
 
 
-async def test_a_new_plan_is_told_to_everyone(running: Running) -> None:
+@pytest.mark.parametrize(("what", "event"), [("plan", "plan.made"), ("rights", "rights.changed")])
+async def test_new_plans_and_rights_are_told_to_everyone(running: Running, what: str, event: str) -> None:
     layer = get_channel_layer()
     await layer.group_add(EVERYONE, "a-viewer")
-    await until(lambda: running.looked > 0)
-    running.plan = 2
+    await until(lambda: running.looked > 1)
+    setattr(running, what, 2)
     async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await layer.receive("a-viewer"))["type"] != "plan.made":
+        while (await layer.receive("a-viewer"))["type"] != event:
             pass

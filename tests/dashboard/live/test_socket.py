@@ -10,10 +10,11 @@ from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
 
+from dashboard.accounts.sharing import ask_for_access, set_access
 from dashboard.live.consumers import LiveConsumer
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.live.relay import EVERYONE, query_group
-from dashboard.models import SavedQuery
+from dashboard.models import Board, SavedQuery
 from dashboard.queries.actions import (
     change_query,
     delete_queries,
@@ -21,7 +22,7 @@ from dashboard.queries.actions import (
     restore_queries,
     resume_queries,
 )
-from tests.dashboard.live.messages import block
+from tests.dashboard.live.messages import block, status
 
 NOW = 1_800_000_000_000
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -177,3 +178,148 @@ async def test_a_list_of_queries_is_kept_up_to_date(
     await plan_made()
     while (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] != "paused":
         pass  # one that was under way
+
+
+async def rights_changed() -> None:
+    """What the relay tells when it finds that somebody's rights changed."""
+    await get_channel_layer().group_send(EVERYONE, {"type": "rights.changed"})
+
+
+@pytest.fixture
+async def of_bo(hub: Hub, bo: User) -> AsyncIterator[WebsocketCommunicator]:
+    communicator = socket(hub, bo)
+    await communicator.connect()
+    yield communicator
+    await communicator.disconnect()
+
+
+HIDDEN = {
+    "kind": "query",
+    "bold": "You may not see this query.",
+    "rest": "Ana owns it and can give you access.",
+}
+
+
+def told(message: dict[str, Any]) -> dict[str, Any]:
+    return {name: message[name] for name in HIDDEN}
+
+
+async def hide(ana: User, hot: SavedQuery, for_all: str = "none") -> None:
+    await database_sync_to_async(set_access)(hot.source, for_all, [], ana)
+
+
+async def test_a_query_that_may_not_be_seen_is_refused_when_it_is_asked_for(
+    hub: Hub, of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await hide(ana, hot)
+    hub.take(Arrivals(blocks=[block(NOW, {("d1",): 3.5}, query=f"{hot.key}@1m/10s")]))
+    await of_bo.send_json_to(
+        {"type": "watch", "queries": [hot.key], "sources": ["sensors"], "rows": [hot.key]}
+    )
+    refused = await next_of(of_bo, "refused")
+    assert (refused["key"], told(refused)) == (hot.key, HIDDEN)
+    assert (await next_of(of_bo, "refused"))["kind"] == "source"
+    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
+    await get_channel_layer().group_send(EVERYONE, {"type": "clock.tick"})
+    assert await only_states(of_bo)
+
+
+async def only_states(communicator: WebsocketCommunicator) -> bool:
+    """Whether what still comes says nothing of queries, sources and lists."""
+    while not await communicator.receive_nothing(timeout=0.3):
+        message = await communicator.receive_json_from()
+        if message["type"] != "state":
+            return False
+    return True
+
+
+async def test_a_right_that_is_withdrawn_while_watching_ends_the_stream_at_once(
+    hub: Hub, of_bo: WebsocketCommunicator, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    for communicator in (of_bo, of_ana):
+        await communicator.send_json_to({"type": "watch", "queries": [hot.key]})
+        await next_of(communicator, "snapshot")
+    await hide(ana, hot)
+    await rights_changed()
+    refused = await next_of(of_bo, "refused")
+    assert (refused["key"], told(refused)) == (hot.key, HIDDEN)
+    hub.take(Arrivals(blocks=[block(NOW, {("d1",): 9.0}, query=f"{hot.key}@1m/10s")]))
+    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
+    assert (await next_of(of_ana, "update"))["series"][0]["points"] == [[NOW, 9.0, True]]
+    assert await only_states(of_bo)
+    await hide(ana, hot, "see")
+    await rights_changed()
+    assert (await next_of(of_bo, "snapshot"))["series"][0]["points"] == [[NOW, 9.0, True]]
+
+
+async def test_a_new_plan_does_not_bring_back_what_was_withdrawn(
+    of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await of_bo.send_json_to({"type": "watch", "queries": [hot.key], "rows": [hot.key]})
+    await next_of(of_bo, "snapshot")
+    await hide(ana, hot)
+    await plan_made()  # before anybody noticed that rights changed
+    assert (await next_of(of_bo, "refused"))["key"] == hot.key
+    await rights_changed()
+    await plan_made()
+    assert await only_states(of_bo)
+
+
+async def test_a_board_that_may_not_be_seen_any_more_is_said(
+    of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    board = await database_sync_to_async(Board.objects.create)(slug="plant", name="Plant", owner=ana)
+    await of_bo.send_json_to({"type": "watch", "queries": [hot.key], "board": "plant"})
+    await next_of(of_bo, "snapshot")
+    await database_sync_to_async(set_access)(board, "none", [], ana)
+    await rights_changed()
+    refused = await next_of(of_bo, "refused")
+    assert (refused["kind"], refused["key"]) == ("dashboard", "plant")
+
+
+async def test_who_may_not_sign_in_any_more_is_cut_off(of_bo: WebsocketCommunicator, bo: User) -> None:
+    await next_of(of_bo, "state")
+    await database_sync_to_async(User.objects.filter(pk=bo.pk).update)(is_active=False)
+    await rights_changed()
+    assert await of_bo.receive_output() == {"type": "websocket.close", "code": 4401}
+
+
+async def test_an_ended_session_closes_its_socket(hub: Hub, bo: User) -> None:
+    from django.contrib.sessions.backends.db import SessionStore
+
+    session = SessionStore()
+    await database_sync_to_async(session.create)()
+    communicator = socket(hub, bo)
+    communicator.scope["session"] = session
+    await communicator.connect()
+    await next_of(communicator, "state")
+    await rights_changed()
+    assert (await next_of(communicator, "notices"))["waiting"] == 0
+    await database_sync_to_async(SessionStore(session.session_key).delete)()
+    await rights_changed()
+    assert await communicator.receive_output() == {"type": "websocket.close", "code": 4401}
+
+
+async def test_who_is_asked_for_access_hears_of_it_in_the_page(
+    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User, bo: User
+) -> None:
+    await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
+    await next_of(of_ana, "snapshot")
+    await hide(ana, hot)
+    await database_sync_to_async(ask_for_access)(bo, hot)
+    await rights_changed()
+    notice = await next_of(of_ana, "notices")
+    assert (notice["waiting"], notice["sentence"]) == (1, "Bo asks to see the source “sensors”.")
+
+
+async def test_the_job_card_names_no_source_that_is_hidden(
+    hub: Hub, of_bo: WebsocketCommunicator, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+) -> None:
+    await hide(ana, hot)
+    hub.state.observe(status(NOW, sensors={"state": "failing", "since": NOW, "error": "x", "batch": 1}))
+    for communicator, failing in ((of_bo, []), (of_ana, ["sensors"])):
+        await communicator.send_json_to({"type": "watch", "queries": []})
+        messages = [await next_of(communicator, "state")]
+        while not await communicator.receive_nothing(timeout=0.2):
+            messages.append(await communicator.receive_json_from())
+        assert messages[-1]["failing"] == failing

@@ -283,7 +283,8 @@ def test_strangers_are_turned_away(stranger: Client, sensors: Source) -> None:
         assert answer.url.startswith("/sign-in/")
 
 
-def test_nothing_is_changed_by_these_addresses(as_bo: Client, sensors: Source) -> None:
+def test_nothing_is_changed_by_these_addresses(as_ana: Client, as_bo: Client, sensors: Source) -> None:
     for address in ADDRESSES:
-        assert as_bo.post(f"/sources/sensors/{address}").status_code == 405
+        assert as_ana.post(f"/sources/sensors/{address}").status_code == 405  # not even by its owner
+        assert as_bo.post(f"/sources/sensors/{address}").status_code == 403
         assert as_bo.get(f"/sources/nosuch/{address}").status_code == 404

@@ -1,0 +1,13 @@
+"""The one app; what listens to Django's signals is connected when all models are known."""
+
+from django.apps import AppConfig
+
+
+class DashboardConfig(AppConfig):
+    name = "dashboard"
+
+    def ready(self) -> None:
+        from dashboard.accounts import sessions  # noqa: F401  # receivers of signing in and out
+        from dashboard.audit.recording import watch
+
+        watch()

@@ -1,0 +1,1 @@
+"""Who changed what, and when: a log that only grows."""

@@ -1,0 +1,217 @@
+"""Every page, call and socket, as every role: what is hidden from somebody is hidden wherever it is asked
+for, and a viewer changes nothing anywhere. The walks are over the URL map: nothing new is forgotten."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from dashboard.accounts import gate
+from dashboard.accounts.levels import NOTHING
+from dashboard.accounts.people import ADMINISTRATORS_ALONE, VIEWERS_LOOK
+from dashboard.accounts.tokens import make_token
+from dashboard.live.routing import websocket_urlpatterns
+from dashboard.models import Board, Panel, SavedQuery, Source
+from tests.dashboard.conftest import signed_in_as
+from tests.dashboard.places import source_at
+
+CHANGING = ("post", "put", "patch", "delete")
+# Addresses with a parameter that names no source, query, dashboard or connection: who may use them is tested
+# where they are.
+OTHERS = re.compile(r"^(api/)?(account|tokens|notices|people|groups|password|audit|queries/backtests)\b")
+
+
+def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, route)
+        else:
+            yield route
+
+
+ALL = sorted(set(routes(get_resolver().url_patterns)))
+OF_A_THING = [one for one in ALL if "<" in one and not OTHERS.match(one)]
+ADMINISTRATION = [one for one in ALL if one.startswith(gate.ADMINISTRATION)]
+OPEN_TO_VIEWERS = (*gate.OWN_AFFAIRS, *gate.ADMINISTRATION)
+CHANGES = [one for one in ALL if not one.startswith(OPEN_TO_VIEWERS) and one not in gate.MERE_LOOKS]
+
+
+@pytest.fixture
+def plant(hot: SavedQuery, ana: User) -> Board:
+    board = Board.objects.create(slug="plant", name="Plant floor", owner=ana)
+    Panel.objects.create(board=board, query=hot, title="Secret title")
+    return board
+
+
+@pytest.fixture
+def hidden(plant: Board, hot: SavedQuery) -> None:
+    Source.objects.update(for_all=NOTHING)
+    Board.objects.update(for_all=NOTHING)
+
+
+def addressed(route: str, hot: SavedQuery) -> str:
+    """The address of a real thing in the place of the first parameter; anything for the others."""
+    first = {
+        "sources": "sensors",
+        "plan": "sensors",
+        "queries": hot.key,
+        "dashboards": "plant",
+        "connections": hot.source.connection.key,
+    }[re.sub(r"^api/", "", route).partition("/")[0]]
+    filled = re.sub(r"<slug:\w+>", first, route, count=1)
+    return "/" + re.sub(r"<(?:(\w+):)?\w+>", lambda found: "1" if found[1] == "int" else "text", filled)
+
+
+def test_the_walks_find_what_there_is() -> None:
+    assert {"sources/<slug:key>/download/", "dashboards/<slug:slug>/access/"} <= set(OF_A_THING)
+    assert {"api/queries/<slug:key>/pause", "plan/<slug:key>/estimates/"} <= set(OF_A_THING)
+    assert {"people/<int:pk>/", "audit/", "api/groups/<int:number>"} <= set(ADMINISTRATION)
+    assert {"queries/bulk/", "api/sources", "connections/test/"} <= set(CHANGES)
+
+
+@pytest.mark.parametrize("route", [one for one in OF_A_THING if "connections/" not in one])
+def test_what_is_hidden_is_refused_at_every_address(
+    hidden: None, hot: SavedQuery, bo: User, as_bo: Client, route: str
+) -> None:
+    address = addressed(route, hot)
+    bearer = {"Authorization": f"Bearer {make_token(bo, 'script', None)[1]}"}
+    is_call = address.startswith("/api/")
+    for method in ("get", *CHANGING):
+        answer = getattr(Client() if is_call else as_bo, method)(address, headers=bearer if is_call else {})
+        if answer.status_code == 405:
+            continue
+        page = answer.content.decode()
+        assert answer.status_code == 403, (method, address)
+        assert "Ana owns it and can give you access." in page
+        assert not [name for name in ("Hot devices", "Secret title", "Plant floor") if name in page]
+
+
+@pytest.mark.parametrize("route", CHANGES)
+def test_a_viewer_changes_nothing_at_any_address(
+    plant: Board, hot: SavedQuery, vera: User, as_vera: Client, route: str
+) -> None:
+    address = addressed(route, hot) if route in OF_A_THING else "/" + re.sub(r"<[^>]+>", "1", route)
+    bearer = {"Authorization": f"Bearer {make_token(vera, 'script', None)[1]}"}
+    is_call = address.startswith("/api/") and route not in ("api/", "api/docs")
+    for method in CHANGING:
+        answer = getattr(Client() if is_call else as_vera, method)(address, headers=bearer if is_call else {})
+        if answer.status_code == 405:
+            continue
+        assert answer.status_code == 403, (method, address)
+        is_connection = "/connections/" in address and route in OF_A_THING
+        sentence = "Connections are shown to editors." if is_connection else VIEWERS_LOOK
+        assert sentence in answer.content.decode(), (method, address)
+
+
+@pytest.mark.parametrize("route", ADMINISTRATION)
+def test_administration_is_for_administrators(
+    ana: User, ada: User, as_ana: Client, as_ada: Client, route: str
+) -> None:
+    address = "/" + re.sub(r"<int:\w+>", str(ana.pk), route)
+    bearer = {"Authorization": f"Bearer {make_token(ana, 'script', None)[1]}"}
+    is_call = address.startswith("/api/")
+    for method in ("get", "post"):
+        answer = getattr(Client() if is_call else as_ana, method)(address, headers=bearer if is_call else {})
+        assert answer.status_code in (403, 405)
+        if answer.status_code == 403:
+            assert ADMINISTRATORS_ALONE in answer.content.decode()
+    assert as_ada.get(address).status_code in (200, 404, 405)
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/dashboards/", "/queries/", "/sources/", "/plan/", "/connections/"]
+)
+def test_lists_name_nothing_that_is_hidden(
+    hidden: None, hot: SavedQuery, as_bo: Client, address: str
+) -> None:
+    page = as_bo.get(address, follow=True).content.decode()
+    shown = [name for name in ("Hot devices", "Plant floor", "Secret title", ">sensors<") if name in page]
+    assert shown == []
+
+
+def test_calls_list_nothing_that_is_hidden(hidden: None, as_bo: Client, as_ana: Client) -> None:
+    for address in ("/api/sources", "/api/queries"):
+        assert as_bo.get(address).json()["count"] == 0
+        assert as_ana.get(address).json()["count"] == 1
+
+
+def test_a_board_shows_others_no_panel_of_a_hidden_query(
+    hidden: None, hot: SavedQuery, as_bo: Client
+) -> None:
+    Board.objects.update(for_all="see")
+    page = as_bo.get("/dashboards/plant/").content.decode()
+    assert "You may not see this query." in page
+    assert "Ana owns it and can give you access." in page
+    assert "Ask for access" in page
+    assert not [name for name in ("Secret title", "Hot devices", "max(temp)", "sensors") if name in page]
+
+
+def test_what_is_typed_cannot_name_what_is_hidden(hidden: None, hot: SavedQuery, as_bo: Client) -> None:
+    form = as_bo.get(f"/queries/new/?source=sensors&copy={hot.key}").content.decode()
+    assert "No sources yet." in form
+    source_at(key="own", name="own", topic="own", schema=[["temp", "number"]])
+    typed = {"view": "sql", "sql": "SELECT max(temp) FROM sensors WINDOW TUMBLING (1m)", "name": "x"}
+    assert "No source “sensors”." in as_bo.post("/queries/new/", typed).content.decode()
+    body = {"name": "x", "sql": typed["sql"]}
+    answer = as_bo.post("/api/queries", body, content_type="application/json")
+    assert answer.json() == {"problems": {"source": "No source “sensors”."}}
+    for keys in ({"key": hot.key, "do": "pause"},):
+        assert as_bo.post("/queries/bulk/", keys).status_code == 403
+    mine = Board.objects.create(slug="mine", name="Mine")
+    as_bo.post("/dashboards/mine/panels/", {"query": hot.key})
+    assert not mine.panels.exists()
+    assert SavedQuery.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "route", sorted(str(one.pattern) for one in websocket_urlpatterns if "<" in str(one.pattern))
+)
+async def test_a_socket_about_a_hidden_thing_does_not_open(route: str, hidden_for_sockets: User) -> None:
+    from channels.routing import URLRouter
+
+    address = "/" + re.sub(r"<slug:\w+>", "sensors", route)
+    communicator = WebsocketCommunicator(URLRouter(websocket_urlpatterns), address)
+    communicator.scope["user"] = hidden_for_sockets
+    connected, _ = await communicator.connect()
+    assert not connected
+
+
+@pytest.fixture
+def hidden_for_sockets(sensors: Source, bo: User) -> User:
+    Source.objects.update(for_all=NOTHING)
+    return bo
+
+
+def test_a_viewer_is_not_offered_what_they_cannot_do(as_vera: Client, as_ana: Client, plant: Board) -> None:
+    assert "data-only-looks" in as_vera.get("/queries/").content.decode()
+    assert "data-only-looks" not in as_ana.get("/queries/").content.decode()
+    assert "Add panel" not in as_vera.get("/dashboards/plant/").content.decode()
+    for address in ("/sources/new/", "/queries/new/", "/dashboards/new/", "/connections/new/"):
+        assert as_vera.get(address).status_code == 403
+
+
+def test_rights_cost_few_questions(plant: Board, hot: SavedQuery, bo: User) -> None:
+    """A list asks the database no more often because it is long."""
+    client = signed_in_as(bo)
+
+    def asked() -> int:
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            client.get("/dashboards/plant/")
+        return len(captured)
+
+    client.get("/dashboards/plant/")
+    before = asked()
+    for number in range(10):
+        Panel.objects.create(board=plant, query=hot, title=f"Panel {number}")
+    assert asked() == before
