@@ -7,8 +7,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
+from dashboard.accounts.people import signed_in
+from dashboard.boards.rights import boards_seen_by
 from dashboard.models import Board, SavedQuery, Source
 
+MOST_FAVOURITES = 12
 API = "/api/"  # programs get JSON where people get pages
 
 
@@ -38,7 +41,9 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         Place("Plan", "plan", "binary-tree-2", "/plan"),
     )
     here = next((place for place in places if place.holds(request.path)), None)
-    return {"places": places, "here": here}
+    person = signed_in(request)
+    starred = boards_seen_by(person).filter(starred_by=person)
+    return {"places": places, "here": here, "favourites": starred[:MOST_FAVOURITES]}
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
