@@ -1,8 +1,9 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
-Client messages: `watch` {queries, sources, rows, plan, health}, `ack` {count}. Server messages: `state`,
-`source`, `health`, `throughput`, `missing`, `rows` (of a list of queries), `snapshot` and `update` of a query
-(numbered per query: a gap shows). A query that is changed, paused or resumed begins with a snapshot again.
+Client messages: `watch` {queries, shows, sources, rows, plan, health}, `ack` {count}. Server messages:
+`state`, `source`, `health`, `throughput`, `missing`, `rows` (of a list of queries), `snapshot` and `update`
+of a query (numbered per query: a gap shows). A query that is changed, paused or resumed begins with a
+snapshot again.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 
-from dashboard.live.feed import WatchedQuery
+from dashboard.live.feed import PLAIN, WatchedQuery, Wish
 from dashboard.live.hub import Hub
 from dashboard.live.relay import EVERYONE, ensure_running, query_group, wall_clock
 from dashboard.live.viewer import Viewer
@@ -32,6 +33,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._start_relay = start_relay
         self._viewer: Viewer | None = None
         self._wanted: list[str] = []  # keys of queries, also of those that are missing
+        self._wishes: dict[str, Wish] = {}  # by key of a query
         self._listed: list[str] = []
         self._renewed_at = time.monotonic()
         self._telling = asyncio.Lock()
@@ -69,7 +71,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         viewer = self._viewer
         if viewer is None or not (self._wanted or self._listed):
             return
-        queries, _ = await _look_up(self._wanted, [])
+        queries, _ = await _look_up(self._wanted, [], self._wishes)
         for key in sorted(viewer.watched - queries.keys()):
             await self.channel_layer.group_discard(query_group(key), self.channel_name)
             await self.send_json(viewer.numbered({"type": "missing", "key": key}))
@@ -94,7 +96,10 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     async def _watch(self, viewer: Viewer, wanted: dict[str, Any]) -> None:
         keys, source_keys = _texts(wanted.get("queries")), _texts(wanted.get("sources"))
         self._wanted, self._listed = keys, _texts(wanted.get("rows"), MAX_ROWS)
-        queries, sources = await _look_up(keys, source_keys)
+        shows = wanted.get("shows")
+        known = shows if isinstance(shows, dict) else {}
+        self._wishes = {key: Wish.heard(known.get(key)) for key in keys}
+        queries, sources = await _look_up(keys, source_keys, self._wishes)
         for key in viewer.watched - queries.keys():
             await self.channel_layer.group_discard(query_group(key), self.channel_name)
         for key in queries:
@@ -121,10 +126,14 @@ def _texts(value: Any, most: int = MAX_WATCHED) -> list[str]:
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
-def _look_up(keys: list[str], source_keys: list[str]) -> tuple[dict[str, WatchedQuery], list[str]]:
+def _look_up(
+    keys: list[str], source_keys: list[str], wishes: dict[str, Wish]
+) -> tuple[dict[str, WatchedQuery], list[str]]:
     saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
     sources = Source.objects.filter(key__in=source_keys).values_list("key", flat=True)
-    return {query.key: WatchedQuery.of(query, wall_clock()) for query in saved}, list(sources)
+    now = wall_clock()
+    found = {query.key: WatchedQuery.of(query, now, wishes.get(query.key, PLAIN)) for query in saved}
+    return found, list(sources)
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
