@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.forms import Form
+from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -58,7 +58,7 @@ class Refused(Exception):
         self.problems = dict(problems)
 
 
-def refuse_bad(form: Form, renamed: Mapping[str, str] | None = None) -> None:
+def refuse_bad(form: BaseForm, renamed: Mapping[str, str] | None = None) -> None:
     """Refuse what the form refuses; `renamed` has the fields that are called otherwise in the API."""
     if not form.is_valid():
         names = renamed or {}
