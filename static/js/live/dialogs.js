@@ -18,8 +18,14 @@ export function watchDialogs() {
     menu.querySelector("summary").focus();
   });
   document.addEventListener("change", (event) => {
+    if (event.target.matches("dialog [name=kind]")) askForQuery(event.target);
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
   });
+}
+
+/** A kind of panel that shows no query asks for none. */
+function askForQuery(kind) {
+  for (const part of kind.form.querySelectorAll("[data-for-query]")) part.hidden = "noQuery" in kind.dataset;
 }
 
 function openRename(button) {
