@@ -2,9 +2,11 @@
 import { forgetSaved } from "./draft.js";
 import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
+import { watchKeys } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
 forgetSaved("source.new");
 adoptToasts();
 watchForms();
 showLocalTimes();
+watchKeys();
