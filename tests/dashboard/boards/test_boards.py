@@ -18,7 +18,7 @@ def plant(as_ana: Client) -> Board:
 
 @pytest.fixture
 def panel(plant: Board, hot: SavedQuery) -> Panel:
-    return Panel.objects.create(board=plant, query=hot, title="Hot devices", position=1)
+    return Panel.objects.create(board=plant, query=hot, title="Hot devices", x=0, y=0)
 
 
 @pytest.mark.parametrize("address", ["/", "/dashboards/", "/dashboards/new/", "/dashboards/plant-floor/"])
@@ -121,7 +121,7 @@ def test_nothing_is_renamed_to_nothing(as_ana: Client, panel: Panel, part: str) 
 def test_a_removed_panel_comes_back_in_its_place_with_undo(
     as_ana: Client, panel: Panel, hot: SavedQuery
 ) -> None:
-    Panel.objects.create(board=panel.board, query=hot, title="Second", position=2)
+    Panel.objects.create(board=panel.board, query=hot, title="Second", x=0, y=19)
     answer = as_ana.post(f"/dashboards/plant-floor/panels/{panel.pk}/remove/")
     (message,) = get_messages(answer.wsgi_request)
     assert str(message) == "Removed “Hot devices”."
