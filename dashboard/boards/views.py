@@ -1,10 +1,11 @@
 """Home, the list of dashboards, and a dashboard with its panels."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -93,7 +94,7 @@ def board_from_query(request: HttpRequest, key: str) -> HttpResponse:
 def board(request: HttpRequest, slug: str) -> HttpResponse:
     person = signed_in(request)
     found = get_object_or_404(boards_seen_by(person), slug=slug)
-    panels = list(found.panels.select_related("query"))
+    panels = list(found.panels.select_related("query__source"))
     queries = queries_of(panels)
     context = {
         "board": found,
@@ -125,9 +126,11 @@ def _rotation(request: HttpRequest, found: Board) -> list[str]:
 def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     """Its name and its tags."""
     found = _board(request, slug)
-    form = BoardForm(request.POST, instance=found)
+    before = found.name
+    form = BoardForm(_typed(request, "name"), instance=found)
     if form.is_valid():
         form.save()
+        _offer_old_name(request, "name", before, found.name)
     else:
         messages.error(request, f"Not renamed: {form.errors['name'][0]}")
     return redirect("board", slug=slug)
@@ -190,12 +193,25 @@ def add_panel(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def rename_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     panel = _panel(request, slug, pk)
-    form = PanelTitleForm(request.POST, instance=panel)
+    before = panel.title
+    form = PanelTitleForm(_typed(request, "title"), instance=panel)
     if form.is_valid():
         form.save()
+        _offer_old_name(request, "title", before, panel.title)
     else:
         messages.error(request, f"Not renamed: {form.errors['title'][0]}")
     return redirect("board", slug=slug)
+
+
+def _typed(request: HttpRequest, field: str) -> QueryDict:
+    """What was typed; Undo, which types nothing, has the old name in its address."""
+    return request.POST if field in request.POST else request.GET
+
+
+def _offer_old_name(request: HttpRequest, field: str, before: str, now: str) -> None:
+    if before != now and field in request.POST:
+        undo = f"{request.path}?{urlencode({field: before})}"
+        messages.info(request, f"Renamed “{before}” to “{now}”.", extra_tags=undo)
 
 
 @require_POST

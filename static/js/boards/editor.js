@@ -93,6 +93,8 @@ function previewSoon() {
 for (const shown of json("typed-shows")) addShow(shown);
 for (const step of json("typed-thresholds")) addThreshold(step);
 fitToKind();
+showProblems(json("problems"));
+form.querySelector("[aria-invalid=true]")?.focus();
 form.addEventListener("input", previewSoon);
 form.addEventListener("click", (event) => {
   const adds = event.target.closest("[data-adds]")?.dataset.adds;

@@ -302,8 +302,8 @@ export class Panel {
 
   #showLegend(series, range, queries) {
     const grouped = queries.some(({ groupBy }) => groupBy.length > 0);
-    this.element.classList.toggle("is-grouped", grouped && !this.legend.element.hidden);
     this.legend.element.hidden = !this.element.classList.contains("has-legend");
+    this.element.classList.toggle("is-grouped", grouped && !this.legend.element.hidden);
     if (this.legend.element.hidden) return;
     const heading = this.settings.shows.length > 1 ? "Series" : grouped ? queries[0].groupBy.join(", ") : "Window";
     this.legend.show({ series, heading, note: this.#groupNote(series, queries), range, format: this.format });

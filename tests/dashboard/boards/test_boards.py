@@ -110,6 +110,16 @@ def test_panels_and_dashboards_are_renamed(as_ana: Client, panel: Panel) -> None
     assert "Night shift" in page
 
 
+@pytest.mark.parametrize(("part", "field"), [("panels/{pk}/rename/", "title"), ("rename/", "name")])
+def test_a_name_comes_back_with_undo(as_ana: Client, panel: Panel, part: str, field: str) -> None:
+    answer = as_ana.post(f"/dashboards/plant-floor/{part.format(pk=panel.pk)}", {field: "Other"})
+    (message,) = get_messages(answer.wsgi_request)
+    assert str(message).endswith("to “Other”.")
+    undone = as_ana.post(message.extra_tags)
+    assert (Panel.objects.get().title, Board.objects.get().name) == ("Hot devices", "Plant floor")
+    assert len(get_messages(undone.wsgi_request)) == 1, "only what was said before"
+
+
 @pytest.mark.parametrize("part", ["panels/{pk}/rename/", "rename/"])
 def test_nothing_is_renamed_to_nothing(as_ana: Client, panel: Panel, part: str) -> None:
     address = f"/dashboards/plant-floor/{part.format(pk=panel.pk)}"
