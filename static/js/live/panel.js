@@ -99,7 +99,7 @@ export class Panel {
     this.element.append(this.strip, this.body);
     this.resized = new ResizeObserver(([{ contentRect }]) => this.#fit(contentRect));
     this.resized.observe(this.element);
-    this.element.addEventListener("keydown", (event) => this.#key(event));
+    this.body.addEventListener("keydown", (event) => this.#key(event));
   }
 
   #fit({ width, height }) {
@@ -108,6 +108,7 @@ export class Panel {
   }
 
   #mount(Kind) {
+    if (!this.body.isConnected) return; // another panel has taken its place meanwhile
     this.kind = new Kind(this.place, this.settings);
     this.element.classList.toggle("has-legend", Boolean(Kind.legend));
     this.element.classList.toggle("needs-no-query", Boolean(Kind.needsNoQuery));
