@@ -2,7 +2,7 @@
 
 from dashboard.accounts.models import ApiToken, Grant, Notice, SignIn
 from dashboard.audit.models import AuditEntry
-from dashboard.boards.models import Board, Panel
+from dashboard.boards.models import Board, FirstBoard, Panel
 from dashboard.connections.models import Connection
 from dashboard.planning.models import PlanVersion
 from dashboard.queries.models import SavedQuery
@@ -13,6 +13,7 @@ __all__ = [
     "AuditEntry",
     "Board",
     "Connection",
+    "FirstBoard",
     "Grant",
     "Notice",
     "Panel",

@@ -18,6 +18,7 @@ from dashboard.accounts.rights import (
 )
 from dashboard.models import Notice
 
+MOST_FAVOURITES = 12
 API = "/api/"  # programs get JSON where people get pages
 
 
@@ -54,6 +55,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
         "places": places,
         "here": here,
         "may_edit": may_edit(person),
+        "favourites": visible_boards(person).filter(starred_by=person)[:MOST_FAVOURITES],
         "is_administrator": is_administrator(person),
         "notices_waiting": Notice.objects.filter(to=person, answered_at=None).count(),
     }

@@ -31,8 +31,15 @@ OWN_AFFAIRS = (
 )
 # Looked at by who is about to add something.
 BEGINNINGS = {"sources/new/", "queries/new/", "dashboards/new/", "connections/new/"}
-# Sent like a change, and changes nothing.
-MERE_LOOKS = {"api/queries/<slug:key>/preview"}
+# Sent like a change, and changes nothing, or nothing but what its sender likes to see.
+MERE_LOOKS = {
+    "api/queries/<slug:key>/preview",
+    "dashboards/<slug:slug>/star/",
+    "dashboards/<slug:slug>/first/",
+    "api/dashboards/<slug:key>/star",
+}
+# What is made of a thing is its maker's own; the thing stays as it is.
+COPIES = {"dashboards/<slug:slug>/duplicate/", "api/dashboards/<slug:key>/duplicate"}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 NAMES_A_THING = re.compile(r"^(?:api/)?(sources|plan|queries|dashboards|connections)/<slug:(\w+)>")
 
@@ -46,7 +53,7 @@ def thing_at(match: ResolverMatch) -> Thing | None:
     if place == "queries":
         return SavedQuery.with_deleted.select_related("source__created_by", "owner").filter(key=key).first()
     if place == "dashboards":
-        return Board.objects.select_related("owner").filter(slug=key).first()
+        return Board.with_deleted.select_related("owner").filter(slug=key).first()
     if place == "connections":
         return Connection.objects.select_related("created_by").filter(key=key).first()
     return Source.objects.select_related("created_by").filter(key=key).first()
@@ -67,7 +74,7 @@ def check_address(person: User, request: HttpRequest) -> None:
     if request.method in SAFE_METHODS or match.route.startswith(OWN_AFFAIRS) or match.route in MERE_LOOKS:
         return
     check_may_edit(person)
-    if thing is not None:
+    if thing is not None and match.route not in COPIES:
         check_may_change(person, thing)
 
 

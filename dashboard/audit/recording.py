@@ -39,14 +39,15 @@ AUDITED: dict[str, Kind] = {
         "key",
         verbs=(("deleted_at", "deleted", "brought back"), ("paused_at", "paused", "resumed")),
     ),
-    "dashboard.Board": Kind("dashboard", "name", "slug"),
-    "dashboard.Panel": Kind("panel", "title", of="board"),
+    "dashboard.Board": Kind("dashboard", "name", "slug", verbs=(("deleted_at", "deleted", "brought back"),)),
+    "dashboard.Panel": Kind("panel", "title", of="board", verbs=(("deleted_at", "removed", "brought back"),)),
     "dashboard.ApiToken": Kind("token", "name"),
     "auth.User": Kind("person", "username"),
     "auth.Group": Kind("group", "name"),
 }
 NOT_AUDITED = {
     "dashboard.PlanVersion": "the plan page has the history of plans, with what caused each",
+    "dashboard.FirstBoard": "what somebody sees first is their own affair",
     "dashboard.SignIn": "signing in and out are entries of their own",
     "dashboard.Grant": "who may see a thing is said as a whole, by `sharing`",
     "dashboard.Notice": "what comes of it is a right that is given",

@@ -1,5 +1,7 @@
 """Dashboards and the panels on them."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
@@ -8,16 +10,29 @@ from dashboard.accounts.levels import CHANGE, FOR_ALL
 from dashboard.queries.models import SavedQuery
 
 
+class LiveBoards(models.Manager["Board"]):
+    """All dashboards but those deleted, which are kept for a while so that Undo can bring them back."""
+
+    def get_queryset(self) -> models.QuerySet["Board"]:
+        return super().get_queryset().filter(deleted_at__isnull=True)
+
+
 class Board(models.Model):
     """A dashboard: a named page of panels."""
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=80)
+    tags = models.JSONField(default=list, blank=True)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="boards")
     for_all = models.CharField(
         max_length=6, choices=FOR_ALL, default=CHANGE
     )  # who has signed in may at least
+    starred_by = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="starred_boards", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = LiveBoards()
+    with_deleted = models.Manager["Board"]()
 
     class Meta:
         ordering = ["name", "pk"]
@@ -29,25 +44,46 @@ class Board(models.Model):
         return reverse("board", args=[self.slug])
 
 
+class FirstBoard(models.Model):
+    """The dashboard that somebody sees first."""
+
+    person = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="first_board")
+    board = models.ForeignKey(Board, models.CASCADE, related_name="+")
+
+
 class LivePanels(models.Manager["Panel"]):
-    """Panels whose query exists; those of a deleted query come back with it on Undo."""
+    """Panels that are there and whose query exists; those of a deleted query come back with it on Undo."""
 
     def get_queryset(self) -> models.QuerySet["Panel"]:
-        return super().get_queryset().filter(query__deleted_at__isnull=True)
+        return super().get_queryset().filter(deleted_at__isnull=True, query__deleted_at__isnull=True)
 
 
 class Panel(models.Model):
-    """One query's place on a dashboard."""
+    """One place on a dashboard: results of queries, or a text."""
 
     board = models.ForeignKey(Board, models.CASCADE, related_name="panels")
-    query = models.ForeignKey(SavedQuery, models.CASCADE, related_name="panels")
+    # The first of those shown, with which the panel goes; a text has none.
+    query = models.ForeignKey(SavedQuery, models.CASCADE, null=True, blank=True, related_name="panels")
     title = models.CharField(max_length=120)
-    position = models.PositiveIntegerField(default=0)
+    kind = models.CharField(max_length=16, default="line")
+    shows = models.JSONField(default=list, blank=True)  # [{"query": key, "windows": […], …}]; empty: `query`
+    settings = models.JSONField(default=dict, blank=True)  # what differs from the defaults of forms.py
+    x = models.PositiveSmallIntegerField(null=True, blank=True)  # null: wherever there is room
+    y = models.PositiveSmallIntegerField(null=True, blank=True)
+    w = models.PositiveSmallIntegerField(default=6)
+    h = models.PositiveSmallIntegerField(default=19)
+    deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects = LivePanels()
+    with_deleted = models.Manager["Panel"]()
 
     class Meta:
-        ordering = ["position", "pk"]
+        ordering = [models.F("y").asc(nulls_last=True), "x", "pk"]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """The queries on the panel, each with what is shown of it."""
+        return self.shows or ([{"query": self.query.key}] if self.query else [])

@@ -1,142 +1,265 @@
 """Home, the list of dashboards, and a dashboard with its panels."""
 
+from typing import Any
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core import signing
-from django.db import transaction
-from django.db.models import Count, F, Max, Q
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.accounts.people import signed_in
+from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import (
+    check_may_change,
     may_change,
-    unseen_words,
     visible_boards,
     visible_queries,
     visible_sources,
 )
-from dashboard.boards.forms import AddPanelForm, BoardForm, PanelTitleForm
-from dashboard.models import Board, Panel
+from dashboard.boards import actions
+from dashboard.boards.forms import AddPanelForm, BoardForm, NewBoardForm, PanelTitleForm
+from dashboard.boards.kinds import KINDS
+from dashboard.boards.presentation import panel_view, queries_of
+from dashboard.boards.templates import TEMPLATES, filled, of_one_query
+from dashboard.models import Board, FirstBoard, Panel
 
-RESTORE_SALT = "panel.restore"
-UNDO_SECONDS = 3600
+ROTATION_SECONDS = (15, 30, 60, 300)
+HAS_PANELS = Q(panels__isnull=False, panels__deleted_at__isnull=True, panels__query__deleted_at__isnull=True)
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The oldest dashboard that has panels is everyone's first page; without one, what to do next."""
+    """Somebody's own first dashboard, else the oldest that has panels; without one, what to do next."""
     person = signed_in(request)
-    board = visible_boards(person).filter(panels__query__deleted_at__isnull=True, panels__isnull=False)
-    first = board.order_by("created_at", "pk").first()
+    seen = visible_boards(person)
+    own = seen.filter(pk__in=FirstBoard.objects.filter(person=person).values("board")).first()
+    first = own or seen.filter(HAS_PANELS).order_by("created_at", "pk").first()
     if first is not None:
         return redirect(first)
     context = {
         "source": visible_sources(person).first(),
         "query_count": visible_queries(person).count(),
-        "board": visible_boards(person).first(),
+        "board": seen.first(),
     }
     return render(request, "home/home.html", context)
 
 
 @require_safe
 def boards(request: HttpRequest) -> HttpResponse:
-    live_panels = Count("panels", filter=Q(panels__query__deleted_at__isnull=True))
-    every = visible_boards(signed_in(request)).select_related("owner").annotate(panel_count=live_panels)
-    return render(request, "boards/list.html", {"listed": every})
+    person = signed_in(request)
+    every = visible_boards(person).select_related("owner").order_by("name", "pk")
+    every = every.annotate(panel_count=Count("panels", filter=HAS_PANELS, distinct=True))
+    starred = set(Board.objects.filter(starred_by=person).values_list("pk", flat=True))
+    first = FirstBoard.objects.filter(person=person).values_list("board_id", flat=True).first()
+    asked = request.GET.get("q", "").strip()
+    rows = [
+        {
+            "board": one,
+            "starred": one.pk in starred,
+            "first": one.pk == first,
+            "may_change": may_change(person, one),
+        }
+        for one in every
+        if all(word in _searched(one) for word in asked.lower().split())
+    ]
+    rows.sort(key=lambda row: not row["starred"])
+    context = {
+        "rows": rows,
+        "asked": asked,
+        "any": every.exists(),
+        "tags": sorted({tag for one in every for tag in one.tags}),
+    }
+    return render(request, "boards/list.html", context)
+
+
+def _searched(board: Board) -> str:
+    return " ".join([board.name, first_name(board.owner), *board.tags]).lower()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_board(request: HttpRequest) -> HttpResponse:
-    form = BoardForm(request.POST if request.method == "POST" else None)
+    person = signed_in(request)
+    form = NewBoardForm(visible_sources(person), request.POST if request.method == "POST" else None)
+    queries = visible_queries(person)
     if request.method == "POST" and form.is_valid():
-        form.instance.owner = request.user
-        return redirect(form.save())
-    return render(request, "boards/new.html", {"form": form}, status=422 if form.errors else 200)
+        source = form.cleaned_data["source"]
+        queries = queries.filter(source=source) if source else queries
+        panels = filled(form.cleaned_data["template"], list(queries))
+        return redirect(actions.make_board(form.cleaned_data["name"], person, panels))
+    context = {"form": form, "templates": TEMPLATES, "any": queries.exists()}
+    return render(request, "boards/new.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def board_from_query(request: HttpRequest, key: str) -> HttpResponse:
+    """One click: a dashboard that shows a query from all sides."""
+    query = get_object_or_404(visible_queries(signed_in(request)), key=key)
+    return redirect(actions.make_board(query.name, signed_in(request), of_one_query(query)))
 
 
 @require_safe
 def board(request: HttpRequest, slug: str) -> HttpResponse:
-    found, person = get_object_or_404(Board, slug=slug), signed_in(request)
+    person = signed_in(request)
+    found = get_object_or_404(visible_boards(person), slug=slug)
     context = {
         "board": found,
         "panels": _panels(found, person),
-        "form": AddPanelForm(visible_queries(person)),
-        "query_count": visible_queries(person).count(),
         "may_change": may_change(person, found),
+        "starred": found.starred_by.filter(pk=person.pk).exists(),
+        "first": FirstBoard.objects.filter(person=person, board=found).exists(),
+        "form": AddPanelForm(visible_queries(person)),
+        "kinds": KINDS.values(),
+        "query_count": visible_queries(person).count(),
+        "rotation": _rotation(request, found),
+        "rotation_seconds": ROTATION_SECONDS,
+        "all_tags": sorted({tag for one in visible_boards(person) for tag in one.tags}),
     }
     return render(request, "boards/board.html", context)
 
 
-def _panels(board: Board, person: User) -> list[Panel]:
-    """The panels; one whose query this person may not see says so in the place of all that it would show."""
-    panels = list(board.panels.select_related("query__source__created_by", "query__owner"))
-    seen = set(visible_queries(person).filter(panels__board=board).values_list("pk", flat=True))
-    for panel in panels:
-        panel.unseen = None if panel.query_id in seen else unseen_words(panel.query)  # type: ignore[attr-defined]
-    return panels
+def _panels(board: Board, person: User) -> list[dict[str, Any]]:
+    """The panels; one of a query that this person may not see says so, and nothing more."""
+    panels = list(board.panels.all())
+    queries = queries_of(panels)
+    seen = set(visible_queries(person).filter(key__in=queries).values_list("key", flat=True))
+    return [panel_view(panel, queries, seen) for panel in panels]
+
+
+def _rotation(request: HttpRequest, found: Board) -> list[str]:
+    """The addresses through which a kiosk goes round: favourites, those with a tag, or all."""
+    person, asked = signed_in(request), request.GET.get("of", "")
+    every: QuerySet[Board] = visible_boards(person).order_by("name", "pk")
+    if asked == "favourites":
+        every = every.filter(starred_by=person)
+    chosen = [one for one in every if not asked.startswith("tag:") or asked[4:] in one.tags]
+    return [one.get_absolute_url() for one in chosen]
 
 
 @require_POST
-def rename_board(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(Board, slug=slug)
-    form = BoardForm(request.POST, instance=found)
+def change_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """Its name and its tags."""
+    found = _board(request, slug)
+    before = found.name
+    form = BoardForm(_typed(request, "name"), instance=found)
     if form.is_valid():
         form.save()
+        _offer_old_name(request, "name", before, found.name)
     else:
         messages.error(request, f"Not renamed: {form.errors['name'][0]}")
     return redirect("board", slug=slug)
 
 
 @require_POST
+def duplicate_board(request: HttpRequest, slug: str) -> HttpResponse:
+    found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
+    return redirect(actions.duplicate_board(found, signed_in(request)))
+
+
+@require_POST
+def delete_board(request: HttpRequest, slug: str) -> HttpResponse:
+    found = _board(request, slug)
+    actions.delete_board(found)
+    messages.info(request, f"Deleted “{found.name}”.", extra_tags=reverse("board-restore", args=[slug]))
+    return redirect("boards")
+
+
+@require_POST
+def restore_board(request: HttpRequest, slug: str) -> HttpResponse:
+    found = get_object_or_404(Board.with_deleted, slug=slug)
+    check_may_change(signed_in(request), found)
+    actions.restore_board(found)
+    return redirect(found)
+
+
+@require_POST
+def star_board(request: HttpRequest, slug: str) -> HttpResponse:
+    found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
+    actions.star(found, signed_in(request), request.POST.get("starred") == "yes")
+    return redirect(_back(request, found))
+
+
+@require_POST
+def first_board(request: HttpRequest, slug: str) -> HttpResponse:
+    """Make it the one that home leads to, or no longer."""
+    found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
+    actions.see_first(found, signed_in(request), request.POST.get("first") == "yes")
+    return redirect(_back(request, found))
+
+
+def _back(request: HttpRequest, found: Board) -> str:
+    return reverse("boards") if request.POST.get("back") == "list" else found.get_absolute_url()
+
+
+@require_POST
 def add_panel(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(Board, slug=slug)
+    found = _board(request, slug)
     form = AddPanelForm(visible_queries(signed_in(request)), request.POST)
-    if form.is_valid():
-        query = form.cleaned_data["query"]
-        last = found.panels.aggregate(last=Max("position"))["last"]
-        Panel.objects.create(board=found, query=query, title=query.name, position=(last or 0) + 1)
-    else:
-        messages.error(request, f"No panel added: {form.errors['query'][0]}")
+    if not form.is_valid():
+        messages.error(request, f"No panel added: {next(iter(form.errors.values()))[0]}")
+        return redirect(found)
+    panel = actions.add_panel(found, form.panel())
+    if not KINDS[panel.kind].is_query:
+        return redirect("panel-edit", slug=slug, pk=panel.pk)  # without its text it says nothing
     return redirect(found)
 
 
 @require_POST
 def rename_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    panel = get_object_or_404(Panel, board__slug=slug, pk=pk)
-    form = PanelTitleForm(request.POST, instance=panel)
+    panel = _panel(request, slug, pk)
+    before = panel.title
+    form = PanelTitleForm(_typed(request, "title"), instance=panel)
     if form.is_valid():
         form.save()
+        _offer_old_name(request, "title", before, panel.title)
     else:
         messages.error(request, f"Not renamed: {form.errors['title'][0]}")
     return redirect("board", slug=slug)
 
 
+def _typed(request: HttpRequest, field: str) -> QueryDict:
+    """What was typed; Undo, which types nothing, has the old name in its address."""
+    return request.POST if field in request.POST else request.GET
+
+
+def _offer_old_name(request: HttpRequest, field: str, before: str, now: str) -> None:
+    if before != now and field in request.POST:
+        undo = f"{request.path}?{urlencode({field: before})}"
+        messages.info(request, f"Renamed “{before}” to “{now}”.", extra_tags=undo)
+
+
+@require_POST
+def duplicate_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    actions.duplicate_panel(_panel(request, slug, pk))
+    return redirect("board", slug=slug)
+
+
 @require_POST
 def remove_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Remove at once, with Undo: the panel travels in the signed address that brings it back."""
-    panel = get_object_or_404(Panel, board__slug=slug, pk=pk)
-    kept = {"board": slug, "query": panel.query.key, "title": panel.title, "position": panel.position}
-    panel.delete()
-    token = signing.dumps(kept, salt=RESTORE_SALT, compress=True)
-    undo = reverse("panel-restore", args=[slug, token])
+    """Remove at once, with Undo."""
+    panel = _panel(request, slug, pk)
+    actions.remove_panel(panel)
+    undo = reverse("panel-restore", args=[slug, pk])
     messages.info(request, f"Removed “{panel.title}”.", extra_tags=undo)
     return redirect("board", slug=slug)
 
 
 @require_POST
-@transaction.atomic
-def restore_panel(request: HttpRequest, slug: str, token: str) -> HttpResponse:
-    try:
-        kept = signing.loads(token, salt=RESTORE_SALT, max_age=UNDO_SECONDS)
-    except signing.BadSignature as error:
-        raise Http404 from error
-    if kept["board"] != slug:  # whose rights were asked
-        raise Http404
-    found = get_object_or_404(Board, slug=slug)
-    query = get_object_or_404(visible_queries(signed_in(request)), key=kept["query"])
-    found.panels.filter(position__gte=kept["position"]).update(position=F("position") + 1)
-    Panel.objects.create(board=found, query=query, title=kept["title"], position=kept["position"])
+def restore_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    found = _board(request, slug)
+    actions.restore_panel(get_object_or_404(Panel.with_deleted, board=found, pk=pk))
     return redirect(found)
+
+
+def _board(request: HttpRequest, slug: str) -> Board:
+    """A dashboard that whoever asks may change."""
+    found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
+    check_may_change(signed_in(request), found)
+    return found
+
+
+def _panel(request: HttpRequest, slug: str, pk: int) -> Panel:
+    panel: Any = get_object_or_404(Panel, board=_board(request, slug), pk=pk)
+    return panel

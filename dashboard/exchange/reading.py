@@ -14,16 +14,19 @@ from django.db import transaction
 from django.utils import timezone
 from pydantic import ConfigDict, Field, ValidationError
 
+from dashboard.api.board_forms import checked_board, checked_panels
+from dashboard.api.board_shapes import BoardGiven
 from dashboard.api.forms import checked_query, checked_settings, checked_source, person_named, written_query
 from dashboard.api.refusals import Refused, mistakes, refuse_bad
 from dashboard.api.shapes import ConnectionGiven, Given, QuerySent, SourceGiven, Text
+from dashboard.boards import actions as boards
 from dashboard.connections.forms import ConnectionForm
-from dashboard.exchange.writing import VERSION, connection_entry, query_entry, source_entry
-from dashboard.models import Connection, SavedQuery, Source
+from dashboard.exchange.writing import VERSION, board_entry, connection_entry, query_entry, source_entry
+from dashboard.models import Board, Connection, SavedQuery, Source
 from dashboard.planning import service as planning
 from dashboard.queries.models import tidy_tags
 
-KINDS = ("connections", "sources", "queries")
+KINDS = ("connections", "sources", "queries", "dashboards")
 KEY = r"^[-a-zA-Z0-9_]+$"
 Entry = dict[str, Any]
 
@@ -50,6 +53,10 @@ class SourceKept(SourceGiven, _Kept):
 class QueryKept(QuerySent, _Kept):
     key: Text = Field(pattern=KEY, max_length=16)
     paused: bool = False
+
+
+class BoardKept(BoardGiven, _Kept):
+    key: Text = Field(pattern=KEY, max_length=60)
 
 
 @dataclass
@@ -125,6 +132,7 @@ def take(text: str, *, dry_run: bool = False) -> Taken:
             "connections": lambda entry: _take_connection(entry, taken),
             "sources": lambda entry: _take_source(entry, taken),
             "queries": lambda entry: _take_query(entry, taken, touched),
+            "dashboards": lambda entry: _take_board(entry, taken),
         }
         for kind in KINDS:
             for number, entry in enumerate(content[kind]):
@@ -260,6 +268,25 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
     if planned != (query.spec(), query.paused_at is None):
         touched[source.key] += 1
     return _outcome(before, query_entry(query))
+
+
+def _take_board(entry: Entry, taken: Taken) -> str:
+    found = Board.with_deleted.filter(slug=entry.get("key", "")).first()
+    before = board_entry(found) if found and found.deleted_at is None else None
+    if before is not None and {**before, **entry} == before:
+        return "same"
+    kept = _shaped(BoardKept, {**(before or {}), **entry})
+    board = found or Board(slug=kept.key)
+    checked_board(kept.name, board)
+    board.name, board.tags, board.deleted_at = kept.name, tidy_tags(kept.tags), None
+    board.owner = _owner(kept.owner, board.owner, taken)
+    panels = checked_panels(kept.panels)
+    board.save()
+    for old in board.panels.all():
+        boards.remove_panel(old)
+    for panel in panels:
+        boards.add_panel(board, panel)
+    return _outcome(before, board_entry(board))
 
 
 def _shaped(shape: type[Any], entry: Entry) -> Any:

@@ -4,8 +4,9 @@ from typing import Any
 
 import yaml
 
+from dashboard.api.board_shapes import panel_shape
 from dashboard.api.shapes import connection_shape, query_shape, source_shape
-from dashboard.models import Connection, SavedQuery, Source
+from dashboard.models import Board, Connection, SavedQuery, Source
 
 VERSION = 1
 HEADER = "# Written by `./millrace export`, without passwords and keys; `./millrace import` reads it.\n"
@@ -18,6 +19,7 @@ def exported() -> str:
         "connections": [connection_entry(one) for one in Connection.objects.order_by("key")],
         "sources": [source_entry(one) for one in Source.objects.order_by("key")],
         "queries": [query_entry(one) for one in SavedQuery.objects.order_by("key")],
+        "dashboards": [board_entry(one) for one in Board.objects.order_by("slug")],
     }
     return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
@@ -33,6 +35,11 @@ def source_entry(source: Source) -> dict[str, Any]:
 def query_entry(query: SavedQuery) -> dict[str, Any]:
     shape = query_shape(query) | {"paused": query.paused_at is not None}
     return _entry(query.key, shape, query.owner)
+
+
+def board_entry(board: Board) -> dict[str, Any]:
+    panels = [panel_shape(panel) for panel in board.panels.all()]
+    return _entry(board.slug, {"name": board.name, "tags": board.tags, "panels": panels}, board.owner)
 
 
 def _entry(key: str, shape: dict[str, Any], owner: Any) -> dict[str, Any]:

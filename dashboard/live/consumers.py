@@ -1,11 +1,11 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
-Client messages: `watch` {queries, windows, sources, rows, board, plan, health}, `ack` {count}. Server
+Client messages: `watch` {queries, shows, sources, rows, board, plan, health}, `ack` {count}. Server
 messages: `state`, `source`, `health`, `throughput`, `missing`, `rows` (of a list), `snapshot` and `update` of
 a query (numbered per query: a gap shows). A query that is changed, paused or resumed begins with a snapshot
-again. `windows` says which window of a grouped query is shown. `refused` says of a query, source or dashboard
-that its viewer may not see it, from the start or from now on; `notices` how many others ask this viewer for
-something.
+again. `shows` says how many groups and which windows of a grouped query are shown. `refused` says of a query,
+source or dashboard that its viewer may not see it, from the start or from now on; `notices` how many others
+ask this viewer for something.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from dashboard.accounts.rights import (
     visible_queries,
     visible_sources,
 )
-from dashboard.live.feed import WatchedQuery
+from dashboard.live.feed import PLAIN, WatchedQuery, Wish
 from dashboard.live.hub import Hub
 from dashboard.live.relay import EVERYONE, ensure_running, query_group, wall_clock
 from dashboard.live.viewer import Viewer
@@ -47,7 +47,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._start_relay = start_relay
         self._viewer: Viewer | None = None
         self._wanted: list[str] = []  # keys of queries, also of those that are missing
-        self._chosen: dict[str, str] = {}  # by key of a grouped query, the window to show
+        self._wishes: dict[str, Wish] = {}  # by key of a query
         self._listed: list[str] = []
         self._watched_sources: list[str] = []
         self._board = ""
@@ -110,7 +110,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
     async def _look_up(self) -> "Found":
         return await _look_up(
-            self._person, self._wanted, self._chosen, self._listed, self._watched_sources, self._board
+            self._person, self._wanted, self._wishes, self._listed, self._watched_sources, self._board
         )
 
     async def _redefine(self, viewer: Viewer, found: "Found") -> None:
@@ -159,7 +159,9 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     async def _watch(self, viewer: Viewer, wanted: dict[str, Any]) -> None:
         keys, source_keys = _texts(wanted.get("queries")), _texts(wanted.get("sources"))
         self._wanted, self._listed = keys, _texts(wanted.get("rows"), MAX_ROWS)
-        self._chosen = _by_text(wanted.get("windows"))
+        shows = wanted.get("shows")
+        known = shows if isinstance(shows, dict) else {}
+        self._wishes = {key: Wish.heard(known.get(key)) for key in keys}
         self._watched_sources = source_keys
         self._board = wanted["board"] if isinstance(wanted.get("board"), str) else ""
         found = await self._look_up()
@@ -195,11 +197,6 @@ def _texts(value: Any, most: int = MAX_WATCHED) -> list[str]:
     return list(dict.fromkeys(texts))[:most]
 
 
-def _by_text(value: Any) -> dict[str, str]:
-    pairs = value.items() if isinstance(value, dict) else ()
-    return {key: text for key, text in pairs if isinstance(text, str)}
-
-
 @dataclass(frozen=True)
 class Found:
     """What there is of what a page wants to watch, and what its viewer may not see of it."""
@@ -215,7 +212,7 @@ class Found:
 def _look_up(
     person: User,
     keys: list[str],
-    chosen: dict[str, str],
+    wishes: dict[str, Wish],
     listed: list[str],
     source_keys: list[str],
     board: str,
@@ -239,7 +236,7 @@ def _look_up(
         hidden.append((page.slug, page))
     return Found(
         queries={
-            key: WatchedQuery.of(queries[key], wall_clock(), chosen.get(key, ""))
+            key: WatchedQuery.of(queries[key], wall_clock(), wishes.get(key, PLAIN))
             for key in keys
             if key in queries
         },

@@ -22,9 +22,31 @@ from optimizer.queries import AnyQuery, Query
 from streaming.results import GroupKey
 
 TOP_GROUPS = 8
+MOST_GROUPS = 50
 UNKNOWN_REACH_MS = 60_000
 
 Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a page wants of a query by groups: how many of them, and which of its windows."""
+
+    groups: int = TOP_GROUPS
+    windows: tuple[str, ...] = ("",)  # in words; an empty text is the first, whatever it is called
+
+    @classmethod
+    def heard(cls, said: Any) -> "Wish":
+        """From what a browser says; nothing of it is trusted."""
+        said = said if isinstance(said, dict) else {}
+        groups, windows = said.get("groups"), said.get("windows")
+        return cls(
+            min(max(1, groups), MOST_GROUPS) if isinstance(groups, int) else TOP_GROUPS,
+            tuple(map(str, windows)) if isinstance(windows, list) and windows else ("",),
+        )
+
+
+PLAIN = Wish()
 
 
 @dataclass(frozen=True)
@@ -36,6 +58,7 @@ class WatchedWindow:
     slide: int
     computation: str = ""  # what it computes, in words
     joined: int | None = None  # when it joined the plan, where that is so recent that it may still warm up
+    words: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,29 +72,29 @@ class WatchedQuery:
     lateness: int
     group_by: tuple[str, ...]
     windows: tuple[WatchedWindow, ...]
-    choices: tuple[tuple[str, str], ...] = ()  # of a grouped query: each window as written, and in words
-    window: str = ""  # the one of them that is shown
+    choices: tuple[tuple[str, str], ...] = ()  # of a grouped query: each window in words, and in short
     paused: Message | None = None  # by whom and when (ms)
     edits: tuple[tuple[int, str], ...] = ()  # when (ms) and how it was changed of late
+    groups: int = TOP_GROUPS  # so many of the greatest
 
     @classmethod
-    def of(cls, saved: SavedQuery, now: int, wanted: str = "") -> "WatchedQuery":
-        """With the window that the viewer wants, if the query is grouped and has it."""
-        listed = cls.listed(saved, wanted)
+    def of(cls, saved: SavedQuery, now: int, wish: Wish = PLAIN) -> "WatchedQuery":
+        listed = cls.listed(saved, wish)
         joined = joined_at(saved.source, saved.queries(), now)
         windows = tuple(replace(window, joined=joined.get(window.id)) for window in listed.windows)
         return replace(listed, windows=windows, edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS))
 
     @classmethod
-    def listed(cls, saved: SavedQuery, wanted: str = "") -> "WatchedQuery":
+    def listed(cls, saved: SavedQuery, wish: Wish = PLAIN) -> "WatchedQuery":
         """Without what only the plans of the past tell: a list is long, and does not show it."""
         spec = saved.spec()
         members = spec.members(saved.key)
-        # Many groups times many windows is no chart: grouped queries show one window, the first unless told.
-        written = [one.written for one in spec.windows]
-        choices = tuple(zip(written, brief(spec.windows), strict=True)) if saved.group_by else ()
-        chosen = wanted if wanted in written else written[0]
-        shown = [one for one in members if not saved.group_by or one[1].written == chosen]
+        # Many groups times many windows is no chart: those by groups show the first window, or those chosen.
+        names = [one.words for one in spec.windows]
+        choices = tuple(zip(names, brief(spec.windows), strict=True)) if saved.group_by else ()
+        wanted = {names[0] if words == "" else words for words in wish.windows}
+        chosen = [one for one in members if one[1].words in wanted] or members[:: len(spec.windows)]
+        shown = chosen if saved.group_by else members
         return cls(
             key=saved.key,
             source=saved.source.key,
@@ -80,12 +103,12 @@ class WatchedQuery:
             lateness=saved.source.allowed_lateness,
             group_by=tuple(saved.group_by),
             windows=tuple(
-                WatchedWindow(query.id, *_measures(query), computation.words)
-                for computation, _, query in shown
+                WatchedWindow(query.id, *_measures(query), computation.words, words=window.words)
+                for computation, window, query in shown
             ),
             choices=choices,
-            window=chosen if choices else "",
             paused=_paused(saved),
+            groups=wish.groups,
         )
 
 
@@ -148,7 +171,6 @@ class QueryFeed:
             "windows": [{"range": w.range, "slide": w.slide, "joined": w.joined} for w in self.query.windows],
             "computations": list(dict.fromkeys(w.computation for w in self.query.windows)),
             "choices": [list(choice) for choice in self.query.choices],
-            "window": self.query.window,
         }
 
     def _group_count(self) -> int:
@@ -157,7 +179,7 @@ class QueryFeed:
 
     def _series(self, window: WatchedWindow) -> list[Message]:
         history = self._hub.history.windows.get(window.id) or WindowHistory()
-        groups: list[GroupKey] = history.top(TOP_GROUPS) if self.query.group_by else [()]
+        groups: list[GroupKey] = history.top(self.query.groups) if self.query.group_by else [()]
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
@@ -169,6 +191,7 @@ class QueryFeed:
             "range": window.range,
             "slide": window.slide,
             "computation": window.computation,
+            "window": window.words,
             "group": list(group),
             "whole": whole,
             "points": [_plain(point) for point in points],

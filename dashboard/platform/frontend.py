@@ -35,6 +35,7 @@ VENDORED = (
     Vendored("chart.js", "chart.js/dist", ("chart.umd.min.js",)),
     Vendored("luxon", "luxon/build/global", ("luxon.min.js",)),
     Vendored("chartjs-adapter-luxon", "chartjs-adapter-luxon/dist", ("chartjs-adapter-luxon.umd.min.js",)),
+    Vendored("gridstack", "gridstack/dist", ("gridstack-all.js", "gridstack.min.css")),
     Vendored("htmx", "htmx.org/dist", ("htmx.min.js",)),
 )
 # What npm has fetched before it need not ask for; without a network it gives up in seconds, not minutes.

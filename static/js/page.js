@@ -3,6 +3,7 @@ import { forgetSaved } from "./draft.js";
 import { watchRequests } from "./failures.js";
 import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
+import { watchKeys } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
 forgetSaved("source.new");
@@ -10,3 +11,4 @@ adoptToasts();
 watchForms();
 watchRequests();
 showLocalTimes();
+watchKeys();

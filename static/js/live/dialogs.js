@@ -23,9 +23,15 @@ export function watchDialogs() {
     if (menu && relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
   });
   document.addEventListener("change", (event) => {
+    if (event.target.matches("dialog [name=kind]")) askForQuery(event.target);
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
   });
   document.querySelector("dialog[data-open-now]")?.showModal(); // it was sent and refused
+}
+
+/** A kind of panel that shows no query asks for none. */
+function askForQuery(kind) {
+  for (const part of kind.form.querySelectorAll("[data-for-query]")) part.hidden = "noQuery" in kind.dataset;
 }
 
 function openRename(button) {

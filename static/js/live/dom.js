@@ -17,6 +17,13 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+const KIOSK_ZOOM = 1.25; // as in boards.css
+
+/** Pixels of the screen in one of a canvas: a zoomed page would else show it blurred. */
+export function pixelRatio() {
+  return devicePixelRatio * (document.documentElement.classList.contains("is-kiosk") ? KIOSK_ZOOM : 1);
+}
+
 /** The round, diamond, square or ring mark of a state. */
 export function dot(kind) {
   return make("span", `dot ${kind}`.trim());

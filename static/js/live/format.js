@@ -19,8 +19,9 @@ export const whole = (value) => minus(Math.round(value).toLocaleString("en"));
 
 const isWhole = (value) => Math.abs(value - Math.round(value)) < 1e-6;
 
-/** One format for all ticks of an axis, chosen by its greatest value and its step. */
-export function tickFormat(values) {
+/** One format for all ticks of an axis, chosen by its greatest value and its step; uneven ticks have each their own. */
+export function tickFormat(values, { even = true } = {}) {
+  if (!even) return (value) => number(value);
   const top = Math.max(...values.map(Math.abs));
   const [unit, scale] = top >= 1e9 ? ["G", 1e9] : top >= 1e6 ? ["M", 1e6] : top >= 1e4 ? ["k", 1e3] : ["", 1];
   const step = values.length > 1 ? Math.abs(values[1] - values[0]) / scale : 1;

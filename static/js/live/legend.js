@@ -1,28 +1,34 @@
-// The table under a chart: each line as it is drawn, its newest final value and its extent.
+// The table beside a chart: each line as it is drawn, its newest final value and its extent.
 import { make, setText } from "./dom.js";
-import { number } from "./format.js";
 import { summary } from "./series.js";
+import { valueFormat } from "./values.js";
 
 const SCROLLS_ABOVE = 8;
+const PLAIN = valueFormat();
 
 export class Legend {
   #rows = new Map();
   #body = make("tbody");
   #first = make("th");
   #note = make("p", "legend-note");
+  #search = make("input", "form-control legend-search");
 
   constructor(onPick) {
     this.onPick = onPick;
+    Object.assign(this.#search, { type: "search", placeholder: "Search", hidden: true });
+    this.#search.setAttribute("aria-label", "Search in the legend");
+    this.#search.addEventListener("input", () => this.#filter());
     const head = make("thead", "", make("tr", "", this.#first, make("th", "", "last final"), make("th", "", "min"), make("th", "", "max")));
-    this.element = make("div", "legend-box", make("table", "key-table", head, this.#body), this.#note);
+    this.element = make("div", "legend-box", this.#search, make("table", "key-table", head, this.#body), this.#note);
   }
 
   /** Rows stay where they are; only what changed is written. */
-  show({ series, heading, note, range }) {
+  show({ series, heading, note, range, format = PLAIN }) {
     setText(this.#first, heading);
     setText(this.#note, note);
     this.#note.hidden = !note;
     this.element.classList.toggle("is-long", series.length > SCROLLS_ABOVE);
+    this.#search.hidden = series.length <= SCROLLS_ABOVE;
     for (const [id, row] of this.#rows) {
       if (!series.some((one) => one.id === id)) {
         row.element.remove();
@@ -31,7 +37,13 @@ export class Legend {
     }
     const summaries = series.map(({ points }) => summary(points, ...range));
     const whole = summaries.every(({ last, min, max }) => [last, min, max].every((value) => value === null || Number.isInteger(value)));
-    series.forEach((one, at) => this.#place(this.#row(one), one, at, summaries[at], whole));
+    series.forEach((one, at) => this.#place(this.#row(one), one, at, summaries[at], (value) => format.text(value, whole)));
+    this.#filter();
+  }
+
+  #filter() {
+    const asked = this.#search.hidden ? "" : this.#search.value.trim().toLowerCase();
+    for (const { element, name } of this.#rows.values()) element.hidden = !name.textContent.toLowerCase().includes(asked);
   }
 
   #row(one) {
@@ -49,13 +61,22 @@ export class Legend {
     return this.#rows.get(one.id);
   }
 
-  #place(row, one, at, { last, min, max }, whole) {
+  #place(row, one, at, { last, min, max }, write) {
     if (this.#body.children[at] !== row.element) this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
-    row.key.style.cssText = `height:${one.style.width + 0.75}px;background:${one.style.colour}`;
+    row.key.style.cssText = keyStyle(one.style);
     setText(row.name, one.label);
     setText(row.detail, one.detail);
+    row.name.title = one.label;
     row.element.classList.toggle("is-hidden", one.hidden);
     row.button.setAttribute("aria-pressed", String(!one.hidden));
-    [last, min, max].forEach((value, column) => setText(row.cells[column], number(value, whole)));
+    [last, min, max].forEach((value, column) => setText(row.cells[column], write(value)));
   }
+}
+
+/** The key as the line is drawn: its width, its colour, its dashes. */
+function keyStyle({ width, colour, dash }) {
+  const height = `height:${width + 0.75}px;`;
+  if (!dash.length) return `${height}background:${colour}`;
+  const [on, off] = dash;
+  return `${height}border-radius:0;background:repeating-linear-gradient(to right, ${colour} 0 ${on}px, transparent ${on}px ${on + off}px)`;
 }

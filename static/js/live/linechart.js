@@ -1,5 +1,6 @@
-// A query's chart: one line per window or group, dashed where values are still provisional.
+// Charts over time: one line, area or row of bars per window or group; provisional values are dashed or outlined.
 import { timeAxis, valueAxis } from "./axes.js";
+import { pixelRatio } from "./dom.js";
 import { timeMarks } from "./marks.js";
 import { faded } from "./palette.js";
 import { chartLibrary } from "./vendor.js";
@@ -38,21 +39,33 @@ export function scaleValues(datasets, { from, heard }) {
   return (filled.length ? filled : seen).map(({ y }) => y);
 }
 
+/** The heights of what is stacked: at each time the sum. */
+export function stackedValues(datasets, { from }) {
+  const sums = new Map();
+  for (const { data, hidden } of datasets) {
+    if (!hidden) for (const { x, y } of data) if (x >= from && y !== null) sums.set(x, (sums.get(x) ?? 0) + y);
+  }
+  return [...sums.values()];
+}
+
 const provisional = (segment, data) => data[segment.p1DataIndex]?.final === false;
 
-function dataset({ id, label, style, data, hidden }) {
+export function lineDataset({ id, label, style, data, hidden, axis }, { fill = false } = {}) {
   return {
     id,
     label,
     data,
     hidden,
+    yAxisID: axis ?? "y",
+    fill,
     borderColor: style.colour,
-    backgroundColor: style.colour,
+    backgroundColor: fill ? faded(style.colour, fill === "origin" ? 0.14 : 0.55) : style.colour,
     borderWidth: style.width,
     borderDash: style.dash,
     borderJoinStyle: "round",
     pointRadius: lonely, // a value without neighbours would else not be seen
-    tension: 0.15,
+    pointBackgroundColor: style.colour,
+    tension: fill && fill !== "origin" ? 0 : 0.15,
     spanGaps: false,
     segment: {
       borderColor: (segment) => (provisional(segment, data) ? faded(style.colour, 0.5) : undefined),
@@ -61,14 +74,18 @@ function dataset({ id, label, style, data, hidden }) {
   };
 }
 
+const asLines = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now) }));
+
+/** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {
   #chart = null;
 
-  constructor(canvas) {
+  constructor(canvas, look = {}) {
     this.canvas = canvas;
+    this.look = { type: "line", datasets: asLines, stacked: () => false, fromZero: false, ...look };
     this.ready = chartLibrary().then((Chart) => {
       this.#chart = new Chart(canvas, {
-        type: "line",
+        type: this.look.type,
         data: { datasets: [] },
         plugins: [timeMarks],
         options: {
@@ -83,14 +100,34 @@ export class LineChart {
   }
 
   /** Draw these series between `from` and `until`; `heard` is the time of the newest event. */
-  draw({ series, from, until, now, heard, marks }) {
+  draw({ series, from, until, now, heard, marks, settings = {} }) {
     const chart = this.#chart;
     if (!chart) return;
-    chart.data.datasets = series.map((one) => dataset({ ...one, data: drawable(one.points, one.slide, now) }));
-    chart.options.scales.x = { ...timeAxis(), min: from, max: until };
-    chart.options.scales.y = valueAxis(scaleValues(chart.data.datasets, { from, heard }));
-    chart.options.plugins.timeMarks = { ...marks, crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
+    const stacked = this.look.stacked(settings);
+    const datasets = this.look.datasets(series, { now, from, until, settings });
+    this.#sharpen(chart);
+    chart.data.datasets = datasets;
+    chart.options.scales = { x: { ...timeAxis(), min: from, max: until, stacked, offset: false }, ...this.#valueAxes(datasets, { from, heard, settings, stacked }) };
+    chart.options.plugins.timeMarks = { ...marks, levels: settings.thresholds ?? [], crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
     chart.update("none");
+  }
+
+  #sharpen(chart) {
+    const ratio = pixelRatio();
+    if (chart.currentDevicePixelRatio === ratio) return;
+    chart.options.devicePixelRatio = ratio;
+    chart.resize();
+  }
+
+  #valueAxes(datasets, { from, heard, settings, stacked }) {
+    const options = { ...settings, fromZero: this.look.fromZero };
+    const values = (axis) => {
+      const own = datasets.filter(({ yAxisID }) => yAxisID === axis);
+      return stacked ? stackedValues(own, { from }) : scaleValues(own, { from, heard });
+    };
+    const axes = { y: { ...valueAxis(values("y"), options), stacked } };
+    if (!datasets.some(({ yAxisID }) => yAxisID === "right")) return axes;
+    return { ...axes, right: { ...valueAxis(values("right"), { scale: settings.scale, fromZero: this.look.fromZero, position: "right" }), stacked } };
   }
 
   point(time, beads) {
@@ -102,7 +139,7 @@ export class LineChart {
   timeAt(offsetX) {
     const scale = this.#chart?.scales.x;
     const area = this.#chart?.chartArea;
-    if (!scale || offsetX < area.left || offsetX > area.right) return null;
+    if (!scale || !area || offsetX < area.left || offsetX > area.right) return null;
     return scale.getValueForPixel(offsetX);
   }
 
@@ -113,6 +150,11 @@ export class LineChart {
   get range() {
     const scale = this.#chart?.scales.x;
     return scale ? [scale.min, scale.max] : [0, 0];
+  }
+
+  destroy() {
+    this.#chart?.destroy();
+    this.#chart = null;
   }
 
   #mark(name) {

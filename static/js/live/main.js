@@ -5,11 +5,12 @@ import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
+import { watchPanelMenus } from "./panelmenu.js";
 import { PlanPage } from "./planpage.js";
 import { QueryRow } from "./queryrow.js";
 import { showRefused, showWaiting } from "./refused.js";
 import { LiveSocket } from "./socket.js";
-import { delayOf } from "./states.js";
+import { wishes } from "./settings.js";
 import { TopLine } from "./topline.js";
 
 const REDRAW_MS = 1_000;
@@ -23,7 +24,7 @@ class LivePage {
   constructor() {
     this.socket = new LiveSocket();
     this.card = new JobCard(document.getElementById("job-card"));
-    this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element));
+    this.panels = [...document.querySelectorAll("[data-live-query], [data-panel]")].map((element) => new Panel(element));
     this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
     this.health = this.#sourceParts();
     const throughput = document.getElementById("throughput");
@@ -46,8 +47,8 @@ class LivePage {
 
   #watch() {
     this.socket.watch({
-      queries: [...this.panels.map((panel) => panel.query.key), ...unseenQueries()],
-      windows: Object.fromEntries(this.panels.filter(({ chosenWindow }) => chosenWindow).map(({ query, chosenWindow }) => [query.key, chosenWindow])),
+      queries: [...new Set([...this.panels.flatMap(({ queries }) => queries.map(({ key }) => key)), ...unseenQueries()])],
+      shows: wishes(this.panels),
       board: document.querySelector("[data-board]")?.dataset.board ?? "",
       rows: this.rows.map(({ key }) => key),
       sources: [...this.health.map(({ source }) => source), ...(this.plan ? [this.plan.source] : [])],
@@ -68,7 +69,7 @@ class LivePage {
       showWaiting(waiting);
       if (sentence) say(sentence, { action: { label: "See notices", run: () => location.assign("/notices/") } });
     });
-    on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
+    on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => panel.lose(key)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
     this.socket.addEventListener("connected", () => this.render());
     this.socket.addEventListener("lost", () => this.render());
@@ -94,16 +95,38 @@ class LivePage {
 
   #take(message) {
     if (unseenQueries().includes(message.query)) return location.reload(); // it may be seen now
-    const whole = this.#panelsOf(message.query).map((panel) => {
-      panel.missing = false; // it may have been brought back
-      return panel.query.take(message, this.socket.now());
-    });
+    const whole = this.#panelsOf(message.query).map((panel) => panel.take(message, this.socket.now()));
     if (whole.includes(false)) this.socket.rewatch();
     else if (message.type === "snapshot") this.render();
   }
 
   #panelsOf(key) {
-    return this.panels.filter((panel) => panel.query.key === key);
+    return this.panels.filter((panel) => panel.watches(key));
+  }
+
+  panelAt(element) {
+    return this.panels.find((panel) => panel.element === element);
+  }
+
+  /** Another panel in the same place, such as the next state of an editor's preview. */
+  replace(old, settings) {
+    old.destroy();
+    const fresh = new Panel(old.element, settings);
+    fresh.onChange = () => this.render();
+    this.panels[this.panels.indexOf(old)] = fresh;
+    this.#watch();
+    this.render();
+    return fresh;
+  }
+
+  /** A panel that was taken off the page; `keep` puts it back. */
+  drop(panel) {
+    this.panels = this.panels.filter((one) => one !== panel);
+  }
+
+  keep(panel) {
+    this.panels.push(panel);
+    this.#watch();
   }
 
   render() {
@@ -120,13 +143,13 @@ class LivePage {
     this.plan?.render(facts);
     this.topLine?.render({ ...facts, delay: this.#delay(facts) });
     if (this.topLine?.pausedAt) return;
-    const oldest = Math.min(...this.panels.map(({ query }) => query.oldestEnd())); // one time axis for all
+    const oldest = Math.min(...this.panels.map((panel) => panel.oldestEnd())); // one time axis for all
     this.panels.forEach((panel, at) => panel.render({ ...facts, oldest, largest: at === 0 }));
   }
 
   /** The newest result on the page; panels that are behind it say so themselves. */
   #delay({ now, sources }) {
-    const delays = this.panels.map(({ query }) => delayOf(query, sources.get(query.source), now)).filter((delay) => delay !== null);
+    const delays = this.panels.map((panel) => panel.delay(sources, now)).filter((delay) => delay !== null);
     return delays.length ? Math.min(...delays) : null;
   }
 }
@@ -137,4 +160,5 @@ function unseenQueries() {
 }
 
 watchDialogs();
-new LivePage();
+export const page = new LivePage();
+watchPanelMenus(page);

@@ -31,6 +31,25 @@ function hatch(ctx, area, left) {
   ctx.stroke();
 }
 
+/** Thresholds: a line where each begins, and the faintest band of its colour up to the next. */
+function levels(ctx, area, scale, steps) {
+  steps.forEach(({ value: from, colour }, at) => {
+    const y = (height) => Math.min(area.bottom, Math.max(area.top, scale.getPixelForValue(height)));
+    const [low, high] = [from === null ? area.bottom : y(from), steps[at + 1] ? y(steps[at + 1].value) : area.top];
+    ctx.fillStyle = faded(token(colour), 0.05);
+    ctx.fillRect(area.left, high, area.right - area.left, low - high);
+    if (from === null || low <= area.top || low >= area.bottom) return;
+    ctx.strokeStyle = faded(token(colour), 0.7);
+    ctx.lineWidth = 1;
+    ctx.setLineDash([4, 3]);
+    ctx.beginPath();
+    ctx.moveTo(area.left, Math.round(low) + 0.5);
+    ctx.lineTo(area.right, Math.round(low) + 0.5);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  });
+}
+
 function drawn(chart, draw) {
   const { ctx, chartArea: area, scales } = chart;
   if (!scales.x || !area) return;
@@ -73,6 +92,7 @@ export const timeMarks = {
   beforeDatasetsDraw(chart, _, options) {
     drawn(chart, (ctx, area, at) => {
       const { provisional, stale } = options;
+      levels(ctx, area, chart.scales.y, options.levels ?? []);
       if (provisional && !stale) {
         ctx.fillStyle = faded(token("ink-3"), 0.08);
         ctx.fillRect(at(provisional), area.top, area.right - at(provisional), area.bottom - area.top);
@@ -104,7 +124,7 @@ export const timeMarks = {
         ctx.strokeStyle = bead.colour;
         ctx.lineWidth = 2;
         ctx.beginPath();
-        ctx.arc(at(bead.time), chart.scales.y.getPixelForValue(bead.value), 3.5, 0, 2 * Math.PI);
+        ctx.arc(at(bead.time), (chart.scales[bead.axis] ?? chart.scales.y).getPixelForValue(bead.value), 3.5, 0, 2 * Math.PI);
         ctx.fill();
         ctx.stroke();
       }

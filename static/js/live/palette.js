@@ -16,6 +16,14 @@ export function windowStyle(at, count) {
   };
 }
 
+/** The same for the windows of a further field on the panel, which takes the n-th hue. */
+export function furtherStyle(hue, at, count) {
+  const place = count === 1 ? 0.5 : at / (count - 1);
+  const base = token(`s${(hue % HUES) + 1}`);
+  const towards = place < 0.5 ? token("surface") : token("ink");
+  return { colour: `color-mix(in oklab, ${base} ${100 - Math.abs(place - 0.5) * 70}%, ${towards})`, width: 1.25 + 1.5 * place, dash: [] };
+}
+
 /** Gives each series of a panel a hue by the hash of its key, then the next free one. */
 export class SeriesColours {
   #taken = new Map(); // series id → index

@@ -1,37 +1,82 @@
-// A live panel: badge, state strip, chart, legend. Everything it says comes from the socket.
-import { joinCrosshair, pointAt } from "./crosshair.js";
+// A live panel: badge, state strip, picture, legend. Everything it says comes from the socket.
+// The picture is drawn by kinds/NAME.js, which is loaded by its name.
+import { joinCrosshair, leaveCrosshair, pointAt } from "./crosshair.js";
 import { dot, icon, make, setText } from "./dom.js";
-import { clock, duration, number, whole, windowLength } from "./format.js";
+import { clock, duration, whole, windowLength } from "./format.js";
+import { hiddenInAddress, keepHidden } from "./legend-address.js";
 import { Legend } from "./legend.js";
-import { LineChart, shownFrom } from "./linechart.js";
-import { SeriesColours, windowStyle } from "./palette.js";
+import { shownFrom } from "./linechart.js";
+import { furtherStyle, SeriesColours, windowStyle } from "./palette.js";
 import { byNewestValue, QuerySeries } from "./series.js";
+import { settingsOf } from "./settings.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
+import { PanelTable } from "./paneltable.js";
 import { computationChoices, Switch } from "./switch.js";
+import { valueFormat } from "./values.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
 const TOOLTIP_ROWS = 10;
+const LOW_PX = 300; // under this height the legend is a line, not a table
+const NARROW_PX = 480; // under this width it stands below the chart
+const SEVERITY = ["is-bad", "is-warn", "is-warm", ""];
 
 export class Panel {
   #colours = new SeriesColours();
-  #hidden = new Set();
+  #hidden;
   #began = performance.now();
   #stateText = null;
   #stateIcon = null;
   #computation = null; // which of several is drawn: they may have nothing in common but their windows
   #lookAt = null; // the right edge when the viewer went back to older results
+  #lost = new Set(); // keys of queries that are no more
+  #latest = null; // what was rendered last
 
-  constructor(element) {
+  constructor(element, settings = settingsOf(element)) {
     this.element = element;
-    this.query = new QuerySeries(element.dataset.liveQuery);
-    this.missing = false;
-    this.chosenWindow = null; // of a grouped query, which shows one at a time
-    element.classList.add("is-loading");
+    this.settings = settings;
+    this.format = valueFormat(settings);
+    this.queries = [...new Set(settings.shows.map(({ query }) => query))].map((key) => new QuerySeries(key));
+    this.chosenWindow = null; // of a query by groups, which shows one at a time unless it is set
+    this.kind = null;
+    this.#hidden = new Set(hiddenInAddress(element.dataset.panelId));
+    element.classList.add("is-loading", `kind-${settings.kind}`);
     this.#build();
+    this.ready = import(`./kinds/${settings.kind}.js`).then(({ Kind }) => this.#mount(Kind));
     joinCrosshair(this);
-    this.canvas.millraceSeries = () =>
-      this.#drawnSeries().map(({ label, points }) => ({ label, points: [...points.values()] }));
+  }
+
+  /** Take all that it built away, so that another panel may stand in the same place. */
+  destroy() {
+    leaveCrosshair(this);
+    this.resized.disconnect();
+    this.kind?.destroy?.();
+    for (const part of [this.computation.element, this.window.element, this.badge, this.strip, this.body, this.kind?.inHead]) part?.remove();
+    this.element.classList.remove(`kind-${this.settings.kind}`, "is-grouped", "is-loading", "has-legend");
+  }
+
+  watches(key) {
+    return this.queries.some((query) => query.key === key);
+  }
+
+  /** A message about one of its queries; false when one before it is missing. */
+  take(message, now) {
+    this.#lost.delete(message.query); // it may have been brought back
+    return this.queries.filter(({ key }) => key === message.query).every((query) => query.take(message, now));
+  }
+
+  lose(key) {
+    this.#lost.add(key);
+  }
+
+  oldestEnd() {
+    return Math.min(...this.queries.map((query) => query.oldestEnd()));
+  }
+
+  /** How far its newest result is behind the clock; null while there is none. */
+  delay(sources, now) {
+    const delays = this.queries.filter(({ known }) => known).map((query) => delayOf(query, sources.get(query.source), now));
+    return delays.includes(null) || !delays.length ? null : Math.max(...delays);
   }
 
   #build() {
@@ -50,111 +95,230 @@ export class Panel {
     this.strip = make("div", "strip-line");
     this.strip.setAttribute("role", "status");
     this.strip.hidden = true;
-    this.canvas = make("canvas");
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "img");
     this.tip = make("div", "hover-card");
     this.tip.hidden = true;
     this.middle = make("div", "middle over-plot");
     this.middle.hidden = true;
     this.skeleton = make("div", "plot-skeleton");
     this.skeleton.hidden = true;
-    const plot = make("div", "plot", this.canvas, this.tip, this.skeleton, this.middle);
+    this.place = make("div", "kind-place");
+    this.plot = make("div", "plot", this.place, this.tip, this.skeleton, this.middle);
     this.legend = new Legend((id, hides) => this.#pick(id, hides));
-    this.element.append(this.strip, make("div", "chart-and-keys", make("div", "panel-body", plot), this.legend.element));
-    this.chart = new LineChart(this.canvas);
-    this.#listen();
+    this.legend.element.hidden = true;
+    this.table = new PanelTable();
+    this.body = make("div", "chart-and-keys", make("div", "panel-body", this.plot), this.legend.element, this.table.element);
+    this.element.append(this.strip, this.body);
+    this.resized = new ResizeObserver(([{ contentRect }]) => this.#fit(contentRect));
+    this.resized.observe(this.element);
+    this.body.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  #listen() {
-    this.canvas.addEventListener("pointermove", (event) => pointAt(this.chart.timeAt(event.offsetX), this));
-    this.canvas.addEventListener("pointerleave", () => pointAt(null, this));
-    this.canvas.addEventListener("blur", () => pointAt(null, this));
-    this.canvas.addEventListener("keydown", (event) => {
+  #fit({ width, height }) {
+    this.element.classList.toggle("is-low", height < LOW_PX);
+    this.element.classList.toggle("is-narrow", width < NARROW_PX);
+  }
+
+  #mount(Kind) {
+    if (!this.body.isConnected) return; // another panel has taken its place meanwhile
+    this.kind = new Kind(this.place, this.settings);
+    this.element.classList.toggle("has-legend", Boolean(Kind.legend));
+    this.element.classList.toggle("needs-no-query", Boolean(Kind.needsNoQuery));
+    if (this.kind.inHead) this.badge.before(this.kind.inHead);
+    const canvas = (this.canvas = this.kind.canvas ?? null);
+    if (canvas) {
+      canvas.millraceSeries = () => this.drawnSeries().map(({ label, points }) => ({ label, points: [...points.values()] }));
+      this.#listen(canvas);
+    }
+    this.onChange?.();
+  }
+
+  #listen(canvas) {
+    canvas.tabIndex = 0;
+    canvas.setAttribute("role", "img");
+    if (!this.kind.timeAt) return;
+    canvas.addEventListener("pointermove", (event) => pointAt(this.kind.timeAt(event.offsetX), this));
+    canvas.addEventListener("pointerleave", () => pointAt(null, this));
+    canvas.addEventListener("blur", () => pointAt(null, this));
+    canvas.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step || this.query.empty) return;
+      if (!step || event.ctrlKey || event.shiftKey || this.empty) return;
       event.preventDefault();
-      const [from, to] = this.chart.range;
-      const next = (this.pointed ?? to) + step * this.query.shortestSlide();
-      pointAt(Math.min(to, Math.max(from, next)), this);
+      event.stopPropagation(); // the grid moves panels with arrows, too
+      const [from, to] = this.kind.range;
+      const slide = Math.min(...this.queries.map((query) => query.shortestSlide()));
+      pointAt(Math.min(to, Math.max(from, (this.pointed ?? to) + step * slide)), this);
     });
   }
 
-  /** Switches between computations, for a query with several, and between the windows of a grouped one. */
+  #key(event) {
+    const typing = event.target.closest("input, textarea, select");
+    if (event.key !== "t" && event.key !== "T") return;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || !this.canvas?.contains(event.target)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.toggleTable();
+  }
+
+  /** The same as a table, in the place of the picture; focus goes along. */
+  toggleTable() {
+    const shown = this.table.toggle();
+    this.element.classList.toggle("as-table", shown);
+    this.#renderTable();
+    if (shown) this.table.element.focus();
+    else this.canvas?.focus();
+    return shown;
+  }
+
+  #renderTable() {
+    if (this.table.shown && this.#latest) this.table.show({ series: this.#latest.series, format: this.format, range: this.#latest.range });
+  }
+
+  get empty() {
+    return this.queries.every((query) => query.empty);
+  }
+
+  /** Switches of a panel of one query: between its computations, and between the windows where it is by groups. */
   #showSwitches() {
-    const { computations = [], choices, window } = this.query;
-    if (!computations.includes(this.#computation)) this.#computation = computations[0] ?? null;
-    this.computation.offer(computationChoices(computations), this.#computation);
-    this.window.offer(choices, this.chosenWindow ?? window);
+    const [show] = this.settings.shows;
+    const alone = this.settings.shows.length === 1;
+    const { computations, choices } = this.queries[0];
+    const known = alone && !show.computation ? (computations ?? []) : [];
+    if (!known.includes(this.#computation)) this.#computation = known[0] ?? null;
+    this.computation.offer(computationChoices(known), this.#computation);
+    this.window.offer(alone && !show.windows ? choices : [], this.chosenWindow ?? choices[0]?.[0]);
   }
 
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
-  render({ now, connected, state, sources, oldest, largest }) {
-    const source = sources.get(this.query.source);
-    if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
-    if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
+  render(facts) {
+    if (!this.kind) return;
+    if (!this.queries.length) return this.#drawWithoutQuery();
+    const there = this.queries.filter(({ key }) => !this.#lost.has(key));
+    if (!there.length) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
+    if (!there.every(({ known }) => known)) return this.#showLoading({ ...facts, query: there.find(({ known }) => !known) });
     this.#loaded();
     this.#showSwitches();
-    const delay = delayOf(this.query, source, now);
-    const said = panelState({ query: this.query, connected, state, source, now, delay });
+    this.#draw(facts, there);
+  }
+
+  #drawWithoutQuery() {
+    this.#loaded();
+    this.badge.hidden = true;
+    this.kind.draw({ settings: this.settings });
+  }
+
+  #draw({ now, connected, state, sources, oldest, largest }, queries) {
+    const delay = this.delay(sources, now);
+    const said = this.#worst(queries, (query) => panelState({ query, connected, state, source: sources.get(query.source), now, delay: delayOf(query, sources.get(query.source), now) }));
     this.#showBadge(said, delay);
     this.#showStrip(said);
-    this.#showRange(now);
+    this.#showRange(queries, now);
     const until = this.#lookAt ?? now;
-    this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
-    const series = this.#drawnSeries();
-    const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
-    const notes = this.query.edits.map(([time, text]) => ({ time, text }));
-    const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest, notes };
-    const shownTo = stale ? Math.max(stale, this.#newestFinal()) : until;
-    this.chart.draw({ series, from: shownFrom(oldest, until), until, now: shownTo, heard: source?.max_event_time ?? until, marks });
-    this.legend.show({ series, heading: this.#heading(), note: this.#groupNote(), range: this.chart.range });
-    this.canvas.setAttribute("aria-label", this.#sentence(series));
+    const series = this.drawnSeries();
+    const newest = Math.max(...queries.map((query) => query.newestEnd()));
+    const stale = said?.from && !this.empty ? Math.min(newest, said.from, now) : null;
+    const shownTo = stale ? Math.max(stale, this.#newestFinal(queries)) : until;
+    const heard = Math.max(...queries.map(({ source }) => sources.get(source)?.max_event_time ?? until));
+    const marks = { provisional: this.#firstProvisional(queries, sources, now), stale, label: largest, notes: this.#notes(queries) };
+    const picture = { series, from: shownFrom(oldest, until), until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
+    this.kind.draw(picture);
+    const range = this.kind.range ?? [picture.from, picture.until];
+    this.#latest = { series, range };
+    this.#showLegend(series, range, queries);
+    this.canvas?.setAttribute("aria-label", this.#sentence(series));
+    this.#renderTable();
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
   }
 
-  #drawnSeries() {
-    const grouped = this.query.groupBy?.length > 0;
-    const drawn = this.query.all().filter(({ computation }) => computation === this.#computation);
-    const all = grouped ? byNewestValue(drawn) : drawn;
-    this.#colours.keepOnly(all.map((one) => one.id));
-    return all.map((one, at) => ({
-      ...one,
-      style: grouped ? this.#colours.style(one.id) : windowStyle(at, all.length),
-      label: grouped ? one.group.map((part) => part ?? "none").join(" · ") : windowLength(one.range),
-      detail: grouped ? "" : one.slide === one.range ? "tumbling" : `every ${windowLength(one.slide)}`,
-      hidden: this.#hidden.has(one.id),
-    }));
+  #worst(queries, stateOf) {
+    const states = queries.map(stateOf).filter((said) => said !== null);
+    return states.sort((a, b) => SEVERITY.indexOf(a.tone) - SEVERITY.indexOf(b.tone))[0] ?? null;
   }
 
-  #newestFinal() {
-    const finals = this.query.all().flatMap(({ points }) => [...points.values()].filter(([, , final]) => final));
+  #notes(queries) {
+    return queries.flatMap((query) => query.edits.map(([time, text]) => ({ time, text })));
+  }
+
+  /** The series as they are drawn: chosen, ordered, named and coloured. */
+  drawnSeries() {
+    const several = this.settings.shows.length > 1;
+    const drawn = this.settings.shows.flatMap((show, place) => this.#seriesOf(show, place, several));
+    this.#colours.keepOnly(drawn.map(({ id }) => id));
+    return drawn;
+  }
+
+  #seriesOf(show, place, several) {
+    const query = this.queries.find(({ key }) => key === show.query);
+    if (!query?.known || this.#lost.has(show.query)) return [];
+    const grouped = query.groupBy.length > 0;
+    const computation = show.computation ?? this.#computation;
+    const all = query.all().filter((one) => several && !show.computation ? true : one.computation === computation);
+    const windows = show.windows ?? (grouped ? [this.chosenWindow ?? all[0]?.window] : null);
+    const chosen = windows ? all.filter(({ window }) => windows.includes(window)) : all;
+    const sorted = grouped ? byNewestValue(chosen).slice(0, this.settings.groups * windows.length) : chosen;
+    return sorted.map((one, at) => {
+      const id = several ? `${place}:${one.id}` : one.id;
+      return {
+        ...one,
+        id,
+        axis: show.axis === "right" ? "right" : "y",
+        style: grouped ? this.#colours.style(id) : place ? furtherStyle(place, at, sorted.length) : windowStyle(at, sorted.length),
+        label: this.#label(one, { show, grouped, several, alone: sorted.length === 1, windows }),
+        detail: grouped || (several && sorted.length === 1) ? "" : this.#detail(one),
+        hidden: this.#hidden.has(id),
+      };
+    });
+  }
+
+  #label(one, { show, grouped, several, alone, windows }) {
+    const group = one.group.map((part) => part ?? "none").join(" · ");
+    const own = grouped ? [group, ...(windows.length > 1 ? [windowLength(one.range)] : [])].join(" · ") : windowLength(one.range);
+    if (!several) return own;
+    return alone && !grouped ? (show.name ?? own) : `${show.name ?? show.query} · ${own}`;
+  }
+
+  #detail(one) {
+    return one.slide === one.range ? "tumbling" : `every ${windowLength(one.slide)}`;
+  }
+
+  #newestFinal(queries) {
+    const finals = queries.flatMap((query) => query.all().flatMap(({ points }) => [...points.values()].filter(([, , final]) => final)));
     return finals.length ? Math.max(...finals.map(([end]) => end)) : -Infinity;
   }
 
-  #firstProvisional(source, now) {
-    const watermark = source?.watermark;
-    return watermark && watermark < now ? watermark : null;
+  #firstProvisional(queries, sources, now) {
+    const marks = queries.map(({ source }) => sources.get(source)?.watermark).filter((mark) => mark && mark < now);
+    return marks.length ? Math.min(...marks) : null;
   }
 
-  #heading() {
-    return this.query.groupBy.length ? this.query.groupBy.join(", ") : "Window";
+  #groups(queries) {
+    const [query] = queries.filter(({ groupBy }) => groupBy.length);
+    return query ? { by: query.groupBy, count: query.groups } : null;
   }
 
-  #groupNote() {
-    const shown = this.query.all().filter(({ computation }) => computation === this.#computation).length;
-    return this.query.groups > shown ? `${shown} of ${whole(this.query.groups)}, by the newest final value` : "";
+  #showLegend(series, range, queries) {
+    const grouped = queries.some(({ groupBy }) => groupBy.length > 0);
+    this.legend.element.hidden = !this.element.classList.contains("has-legend");
+    this.element.classList.toggle("is-grouped", grouped && !this.legend.element.hidden);
+    if (this.legend.element.hidden) return;
+    const heading = this.settings.shows.length > 1 ? "Series" : grouped ? queries[0].groupBy.join(", ") : "Window";
+    this.legend.show({ series, heading, note: this.#groupNote(series, queries), range, format: this.format });
+  }
+
+  #groupNote(series, queries) {
+    const groups = this.#groups(queries);
+    const shown = new Set(series.filter(({ group }) => group.length).map(({ group }) => JSON.stringify(group))).size;
+    return groups && groups.count > shown ? `${shown} of ${whole(groups.count)}, by the newest final value` : "";
   }
 
   #sentence(series) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
-    const what = this.query.computations.length > 1 ? `${this.#computation}, ` : "";
-    const edits = this.query.edits.map(([time, text]) => ` At ${clock(time)} ${text}.`).join("");
-    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.${edits}`;
+    const what = this.#computation !== null && this.queries[0].computations.length > 1 ? `${this.#computation}, ` : "";
+    const edits = this.#notes(this.queries).map(({ time, text }) => ` At ${clock(time)} ${text}.`).join("");
+    return `${title}: ${this.kind.constructor.words} of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.${edits}`;
   }
 
   #showBadge(said, delay) {
-    const limit = this.query.empty ? 0 : freshLimit(this.query.shortestSlide());
+    const limit = this.empty ? 0 : freshLimit(Math.min(...this.queries.map((query) => query.shortestSlide())));
     const kind = said?.badge ?? (delay > 5 * limit ? "is-bad" : delay > limit ? "is-warn" : "");
     const text = said?.word ?? (delay === null ? "" : duration(delay));
     if (this.badge.dataset.kind !== kind) {
@@ -180,13 +344,14 @@ export class Panel {
     this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []));
   }
 
-  #showRange(now) {
-    if (!outOfRange(this.query, now)) this.#lookAt = null; // results go on: so does the panel
-    if (this.#lookAt || !outOfRange(this.query, now)) {
+  #showRange(queries, now) {
+    const out = queries.every((query) => outOfRange(query, now));
+    if (!out) this.#lookAt = null; // results go on: so does the panel
+    if (this.#lookAt || !out) {
       this.middle.hidden = true;
       return;
     }
-    const newest = this.query.newestEnd();
+    const newest = Math.max(...queries.map((query) => query.newestEnd()));
     const go = make("button", "btn btn-small", `Go to ${clock(newest)}`);
     go.type = "button";
     go.addEventListener("click", () => (this.#lookAt = newest));
@@ -214,28 +379,30 @@ export class Panel {
   }
 
   #pick(id, hides) {
-    const ids = [...this.query.series.keys()];
+    const ids = this.drawnSeries().map((one) => one.id);
     if (hides) this.#hidden.has(id) ? this.#hidden.delete(id) : this.#hidden.add(id);
     else {
       const alone = ids.every((other) => (other === id) !== this.#hidden.has(other));
       this.#hidden = new Set(alone ? [] : ids.filter((other) => other !== id));
     }
+    keepHidden(this.element.dataset.panelId, this.#hidden);
     this.onChange?.();
   }
 
   /** Crosshair at a time; the panel under the pointer also shows the values. */
   pointAt(time, withValues) {
     this.pointed = time;
+    if (!this.kind?.point) return;
     const rows = time === null ? [] : this.#valuesAt(time);
-    const beads = rows.map(({ style, point }) => ({ time: point[0], value: point[1], colour: style.colour }));
-    this.chart.point(time, beads);
+    const beads = rows.map(({ style, point, axis }) => ({ time: point[0], value: point[1], colour: style.colour, axis }));
+    this.kind.point(time, beads);
     this.tip.hidden = !(withValues && rows.length);
     if (!this.tip.hidden) this.#showTip(time, rows);
   }
 
   #valuesAt(time) {
     const rows = [];
-    for (const one of this.#drawnSeries()) {
+    for (const one of this.drawnSeries()) {
       if (one.hidden) continue;
       const near = [...one.points.values()].reduce((best, point) => (Math.abs(point[0] - time) < Math.abs((best?.[0] ?? Infinity) - time) ? point : best), null);
       if (near && near[1] !== null && Math.abs(near[0] - time) <= one.slide) rows.push({ ...one, point: near });
@@ -248,13 +415,14 @@ export class Panel {
     const lines = rows.slice(0, TOOLTIP_ROWS).map(({ label, style, point }) => {
       const key = make("i", "key-line");
       key.style.cssText = `height:${style.width + 0.5}px;background:${style.colour}`;
-      return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + number(point[1])));
+      return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + this.format.text(point[1])));
     });
+    const more = rows.length > TOOLTIP_ROWS ? [make("div", "tip-head", `${rows.length - TOOLTIP_ROWS} more`)] : [];
     const head = `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}`;
-    this.tip.replaceChildren(make("div", "tip-head", head), ...lines);
-    const x = this.chart.pixelAt(time);
-    const left = x > this.canvas.clientWidth / 2;
+    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more);
+    const x = this.kind.pixelAt(time);
+    const left = x > this.plot.clientWidth / 2;
     this.tip.style.left = left ? "" : `${x + 14}px`;
-    this.tip.style.right = left ? `${this.canvas.clientWidth - x + 14}px` : "";
+    this.tip.style.right = left ? `${this.plot.clientWidth - x + 14}px` : "";
   }
 }

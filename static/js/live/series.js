@@ -23,7 +23,6 @@ export class QuerySeries {
         windows: message.windows,
         computations: message.computations,
         choices: message.choices ?? [],
-        window: message.window ?? "",
         lateness: message.lateness,
         paused: message.paused,
         edits: message.edits ?? [],

@@ -27,9 +27,27 @@ function roundStep(min, max, whole) {
   return allowed.find((step) => ticksBetween(min, max, step).length <= MOST);
 }
 
-/** `{min, max, ticks}` for values from `low` to `high`; `whole` for values that have no fractions. */
-export function fittingAxis(low, high, { whole = false } = {}) {
+/** An axis with exactly these ends. */
+function between(min, max, whole) {
+  return { min, max, ticks: ticksBetween(min, max, roundStep(min, max, whole && max - min >= FEWEST)) };
+}
+
+/** A logarithmic axis from a round value to a round value: powers of ten, with 2 and 5 between where there are few. */
+export function logTicks(low, high) {
+  const [from, to] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(Math.max(high, low * 1.01)))];
+  const round = [];
+  for (let power = from; power <= to; power += 1) round.push(...[1, 2, 5].map((factor) => Number((factor * 10 ** power).toPrecision(3))));
+  const [min, max] = [round.findLast((tick) => tick <= low), round.find((tick) => tick >= high)];
+  const inside = round.filter((tick) => tick >= min && tick <= max);
+  const powers = inside.filter((tick) => Number.isInteger(Math.log10(tick)));
+  return { min, max, ticks: inside.length <= MOST ? inside : powers };
+}
+
+/** `{min, max, ticks}` for values from `low` to `high`; `whole` for values without fractions; ends may be set. */
+export function fittingAxis(low, high, { whole = false, least = null, greatest = null } = {}) {
   let [min, max] = ends(low, high);
+  [min, max] = [least ?? min, greatest ?? max];
+  if (least !== null || greatest !== null) return between(min, Math.max(max, min + LEAST_SPAN), whole);
   const step = roundStep(min, max, whole);
   let ticks = ticksBetween(min, max, step);
   while (ticks.length < FEWEST) {

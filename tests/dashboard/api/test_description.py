@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import api
-from dashboard.models import SavedQuery
+from dashboard.models import Board, Panel, SavedQuery
 from dashboard.queries.backtests import BackTest
 
 EXAMPLES_OF_EACH_CALL = 15
@@ -48,11 +48,14 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
     """Each call over and over, with what is there and what is not; what is made is gone after the test."""
     hot.source.connection.created_by = ana
     hot.source.connection.save()
+    board = Board.objects.create(slug="plant", name="Plant", owner=ana)
+    panel = Panel.objects.create(board=board, query=hot, title="Hot", x=0, y=0)
     keys = {
         "connections": hot.source.connection.key,
         "sources": hot.source.key,
         "queries": hot.key,
         "backtests": ended_backtest(hot, ana).key,
+        "dashboards": board.slug,
     }
     headers = {"Authorization": f"Bearer {make_token(ana, 'schemathesis', None)[1]}"}
     described = schemathesis.openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)
@@ -69,6 +72,8 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
         case.call_and_validate(headers=headers, checks=CHECKS)
         if "{key}" in path:
             case.path_parameters["key"] = keys[path.split("/")[2]]  # chance would rarely find it
+            if "{panel}" in path:
+                case.path_parameters["panel"] = panel.pk
             case.call_and_validate(headers=headers, checks=CHECKS)
 
     ask()

@@ -18,7 +18,7 @@ def plant(as_ana: Client) -> Board:
 
 @pytest.fixture
 def panel(plant: Board, hot: SavedQuery) -> Panel:
-    return Panel.objects.create(board=plant, query=hot, title="Hot devices", position=1)
+    return Panel.objects.create(board=plant, query=hot, title="Hot devices", x=0, y=0)
 
 
 @pytest.mark.parametrize("address", ["/", "/dashboards/", "/dashboards/new/", "/dashboards/plant-floor/"])
@@ -119,6 +119,16 @@ def test_panels_and_dashboards_are_renamed(as_ana: Client, panel: Panel) -> None
     assert "Night shift" in page
 
 
+@pytest.mark.parametrize(("part", "field"), [("panels/{pk}/rename/", "title"), ("rename/", "name")])
+def test_a_name_comes_back_with_undo(as_ana: Client, panel: Panel, part: str, field: str) -> None:
+    answer = as_ana.post(f"/dashboards/plant-floor/{part.format(pk=panel.pk)}", {field: "Other"})
+    (message,) = get_messages(answer.wsgi_request)
+    assert str(message).endswith("to “Other”.")
+    undone = as_ana.post(message.extra_tags)
+    assert (Panel.objects.get().title, Board.objects.get().name) == ("Hot devices", "Plant floor")
+    assert len(get_messages(undone.wsgi_request)) == 1, "only what was said before"
+
+
 @pytest.mark.parametrize("part", ["panels/{pk}/rename/", "rename/"])
 def test_nothing_is_renamed_to_nothing(as_ana: Client, panel: Panel, part: str) -> None:
     address = f"/dashboards/plant-floor/{part.format(pk=panel.pk)}"
@@ -130,7 +140,7 @@ def test_nothing_is_renamed_to_nothing(as_ana: Client, panel: Panel, part: str) 
 def test_a_removed_panel_comes_back_in_its_place_with_undo(
     as_ana: Client, panel: Panel, hot: SavedQuery
 ) -> None:
-    Panel.objects.create(board=panel.board, query=hot, title="Second", position=2)
+    Panel.objects.create(board=panel.board, query=hot, title="Second", x=0, y=19)
     answer = as_ana.post(f"/dashboards/plant-floor/panels/{panel.pk}/remove/")
     (message,) = get_messages(answer.wsgi_request)
     assert str(message) == "Removed “Hot devices”."

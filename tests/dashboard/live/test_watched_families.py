@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from django.contrib.auth.models import User
 
-from dashboard.live.feed import QueryFeed, WatchedQuery
+from dashboard.live.feed import QueryFeed, WatchedQuery, Wish
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
 
@@ -31,12 +31,10 @@ def test_a_grouped_family_shows_the_first_window_of_every_computation(hot: Saved
 
 
 def test_a_grouped_family_shows_the_window_that_was_chosen_and_says_which_there_are(hot: SavedQuery) -> None:
-    watched = WatchedQuery.of(hot, NOW, "5m/10s")
+    watched = WatchedQuery.of(hot, NOW, Wish(windows=("5m every 10s",)))
     assert [window.id.partition("@")[2] for window in watched.windows] == ["5m/10s"]
     message = QueryFeed(watched, Hub()).next_message()
-    assert message["choices"] == [["1m/10s", "1 m"], ["5m/10s", "5 m"]]
-    assert message["window"] == "5m/10s"
-    assert WatchedQuery.of(hot, NOW, "7m/10s").window == "1m/10s"
+    assert message["choices"] == [["1m every 10s", "1 m"], ["5m every 10s", "5 m"]]
 
 
 def test_a_panel_is_told_who_paused_its_query_and_when(hot: SavedQuery, ana: User) -> None:

@@ -1,0 +1,153 @@
+"""What dashboards and panels look like from outside: in the API, and in files of `export`."""
+
+from datetime import datetime
+from typing import Any
+
+from ninja import Schema
+from pydantic import Field
+
+from dashboard.api.shapes import Given, Text
+from dashboard.boards.forms import DEFAULTS, PanelForm
+from dashboard.boards.models import Board, Panel
+
+MOST_NUMBER = 2**63 - 1  # that a database counts to
+
+
+class ShownGiven(Given):
+    """One query on a panel."""
+
+    query: Text = Field("", description="The key of a query.")
+    windows: list[Text] = Field([], description="Such as 1m every 10s; none: all of them.")
+    computation: Text = Field("", description="Such as max of temp; empty: all of them.")
+    axis: Text = Field("left", description="left or right.")
+
+
+class ThresholdGiven(Given):
+    value: float | None = Field(None, description="From this value on; none: from the beginning.")
+    colour: Text = Field("", description="ok, warn or bad.")
+
+
+class PanelGiven(Given):
+    title: Text = ""
+    kind: Text = Field("line", description="line, area, stacked, bar, number, gauge, top, heat or text.")
+    shows: list[ShownGiven] = []
+    unit: Text = ""
+    decimals: int | None = None
+    thresholds: list[ThresholdGiven] = []
+    scale: Text = Field("linear", description="linear or log.")
+    least: float | None = Field(None, description="Where the axis begins; none: it fits the values.")
+    greatest: float | None = Field(None, description="Where the axis ends; none: it fits the values.")
+    groups: int | None = Field(8, description="Of a query by groups so many of the greatest, 1 to 50.")
+    stack: bool = False
+    change: Text = Field("15m", description="A number is compared with 1m, 5m or 15m ago; empty: not.")
+    text: Text = Field("", description="Markdown, of a panel of kind text.")
+    x: int | None = Field(None, description="Column, 0 to 11; none: where there is room.")
+    y: int | None = Field(None, description="Row.")
+    w: int | None = Field(None, description="Columns, 1 to 12; none: as the kind has it.")
+    h: int | None = Field(None, description="Rows of 20 pixels; none: as the kind has it.")
+
+
+class BoardGiven(Given):
+    name: Text = ""
+    tags: list[Text] = []
+    panels: list[PanelGiven] = []
+
+
+class PlaceGiven(Given):
+    panel: int = Field(ge=0, le=MOST_NUMBER)
+    x: int
+    y: int
+    w: int
+    h: int
+
+
+class LayoutGiven(Given):
+    panels: list[PlaceGiven]
+
+
+class ShownShown(Schema):
+    query: str
+    windows: list[str]
+    computation: str
+    axis: str
+
+
+class ThresholdShown(Schema):
+    value: float | None
+    colour: str
+
+
+class PanelShown(Schema):
+    id: int
+    title: str
+    kind: str
+    shows: list[ShownShown]
+    unit: str
+    decimals: int | None
+    thresholds: list[ThresholdShown]
+    scale: str
+    least: float | None
+    greatest: float | None
+    groups: int | None
+    stack: bool
+    change: str
+    text: str
+    x: int | None
+    y: int | None
+    w: int
+    h: int
+
+    @classmethod
+    def of(cls, panel: Panel) -> "PanelShown":
+        return cls.model_validate({"id": panel.pk, **panel_shape(panel)})
+
+
+class BoardListed(Schema):
+    key: str
+    name: str
+    tags: list[str]
+    owner: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, board: Board) -> "BoardListed":
+        return cls(**_listed(board))
+
+
+class BoardShown(BoardListed):
+    panels: list[PanelShown]
+
+    @classmethod
+    def of(cls, board: Board) -> "BoardShown":
+        return cls(**_listed(board), panels=[PanelShown.of(panel) for panel in board.panels.all()])
+
+
+def _listed(board: Board) -> dict[str, Any]:
+    owner = board.owner.username if board.owner else None
+    return {
+        "key": board.slug,
+        "name": board.name,
+        "tags": board.tags,
+        "owner": owner,
+        "created_at": board.created_at,
+    }
+
+
+def panel_shape(panel: Panel) -> dict[str, Any]:
+    """A panel as it would be sent to make it."""
+    shows = [{"windows": [], "computation": "", "axis": "left", **shown} for shown in panel.shown]
+    place = {"x": panel.x, "y": panel.y, "w": panel.w, "h": panel.h}
+    return {
+        "title": panel.title,
+        "kind": panel.kind,
+        "shows": shows,
+        **DEFAULTS,
+        **panel.settings,
+        **place,
+    }
+
+
+def panel_typed(given: PanelGiven) -> dict[str, Any]:
+    """What was sent, as the form of the editor takes it."""
+    data = given.model_dump()
+    return {name: data[name] for name in PanelForm.base_fields}

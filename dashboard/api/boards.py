@@ -1,0 +1,186 @@
+"""Dashboards over the API: make, fill, arrange, duplicate, delete, bring back."""
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from ninja import Router
+from ninja.errors import HttpError
+
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import check_may_change, visible_boards, visible_queries
+from dashboard.api.board_forms import checked_board, checked_layout, checked_panel, checked_panels
+from dashboard.api.board_shapes import (
+    MOST_NUMBER,
+    BoardGiven,
+    BoardListed,
+    BoardShown,
+    LayoutGiven,
+    PanelGiven,
+    PanelShown,
+)
+from dashboard.api.pages import Page, PageAsked, page_of
+from dashboard.api.refusals import REFUSALS
+from dashboard.boards import actions
+from dashboard.boards.models import Board, Panel
+from dashboard.boards.templates import of_one_query
+from dashboard.queries.models import SavedQuery, tidy_tags
+
+router = Router(tags=["Dashboards"])
+
+
+@router.get("", response={200: Page[BoardListed], **REFUSALS}, summary="List dashboards")
+def list_dashboards(request: HttpRequest, asked: PageAsked, tag: str = "") -> Any:
+    """All of them, or those with a tag."""
+    seen = visible_boards(signed_in(request)).select_related("owner")
+    # Not by the database: SQLite has no look into lists.
+    chosen = [board.pk for board in seen if tag in board.tags] if tag else None
+    return page_of(seen if chosen is None else seen.filter(pk__in=chosen), asked, BoardListed.of)
+
+
+@router.post("", response={201: BoardShown, **REFUSALS}, summary="Make a dashboard")
+def add_dashboard(request: HttpRequest, sent: BoardGiven) -> Any:
+    """Panels without a place are put where there is room."""
+    form, panels = checked_board(sent.name), checked_panels(sent.panels, _queries(request))
+    with transaction.atomic():
+        board = actions.make_board(form.cleaned_data["name"], signed_in(request), [], tidy_tags(sent.tags))
+        for panel in panels:
+            actions.add_panel(board, panel)
+    return 201, BoardShown.of(board)
+
+
+@router.post(
+    "/of-query/{slug:query}", response={201: BoardShown, **REFUSALS}, summary="Make a dashboard of a query"
+)
+def add_dashboard_of_query(request: HttpRequest, query: str) -> Any:
+    """It shows the query from all sides."""
+    found = _queries(request).filter(key=query).first()
+    if found is None:
+        raise HttpError(404, f"There is no query “{query}”.")
+    return 201, BoardShown.of(actions.make_board(found.name, signed_in(request), of_one_query(found)))
+
+
+@router.get("/{slug:key}", response={200: BoardShown, **REFUSALS}, summary="Look at a dashboard")
+def show_dashboard(request: HttpRequest, key: str) -> Any:
+    return BoardShown.of(_found(request, key))
+
+
+@router.patch("/{slug:key}", response={200: BoardShown, **REFUSALS}, summary="Change a dashboard")
+def patch_dashboard(request: HttpRequest, key: str, sent: BoardGiven) -> Any:
+    """What is not sent stays; panels that are sent take the place of those that were there."""
+    board, given = _own(request, key), sent.model_fields_set
+    panels = checked_panels(sent.panels, _queries(request)) if "panels" in given else None
+    with transaction.atomic():
+        if "name" in given:
+            checked_board(sent.name, board).save()
+        if "tags" in given:
+            board.tags = tidy_tags(sent.tags)
+            board.save(update_fields=["tags"])
+        if panels is not None:
+            for old in board.panels.all():
+                actions.remove_panel(old)
+            for panel in panels:
+                actions.add_panel(board, panel)
+    return BoardShown.of(board)
+
+
+@router.put("/{slug:key}/layout", response={204: None, **REFUSALS}, summary="Arrange panels")
+def arrange_panels(request: HttpRequest, key: str, sent: LayoutGiven) -> Any:
+    """Panels that are not sent, or not on this dashboard, stay where they are."""
+    actions.move_panels(_own(request, key), checked_layout(sent))
+    return 204, None
+
+
+@router.post("/{slug:key}/duplicate", response={201: BoardShown, **REFUSALS}, summary="Duplicate a dashboard")
+def copy_dashboard(request: HttpRequest, key: str) -> Any:
+    return 201, BoardShown.of(actions.duplicate_board(_found(request, key), signed_in(request)))
+
+
+@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a dashboard")
+def remove_dashboard(request: HttpRequest, key: str) -> Any:
+    """It can be brought back for a day."""
+    actions.delete_board(_own(request, key))
+    return 204, None
+
+
+@router.post("/{slug:key}/restore", response={200: BoardShown, **REFUSALS}, summary="Bring a dashboard back")
+def restore_dashboard(request: HttpRequest, key: str) -> Any:
+    board = Board.with_deleted.filter(slug=key).first()
+    if board is None:
+        raise HttpError(404, f"There is no dashboard “{key}”.")
+    check_may_change(signed_in(request), board)
+    actions.restore_board(board)
+    return BoardShown.of(board)
+
+
+@router.put("/{slug:key}/star", response={204: None, **REFUSALS}, summary="Add to your favourites")
+def star_dashboard(request: HttpRequest, key: str) -> Any:
+    actions.star(_found(request, key), signed_in(request), True)
+    return 204, None
+
+
+@router.delete("/{slug:key}/star", response={204: None, **REFUSALS}, summary="Remove from your favourites")
+def unstar_dashboard(request: HttpRequest, key: str) -> Any:
+    actions.star(_found(request, key), signed_in(request), False)
+    return 204, None
+
+
+@router.post("/{slug:key}/panels", response={201: PanelShown, **REFUSALS}, summary="Add a panel")
+def add_panel(request: HttpRequest, key: str, sent: PanelGiven) -> Any:
+    board = _own(request, key)
+    return 201, PanelShown.of(actions.add_panel(board, checked_panel(sent, _queries(request))))
+
+
+@router.patch(
+    "/{slug:key}/panels/{int:panel}", response={200: PanelShown, **REFUSALS}, summary="Change a panel"
+)
+def patch_panel(request: HttpRequest, key: str, panel: int, sent: PanelGiven) -> Any:
+    """What is not sent stays."""
+    changed = checked_panel(sent, _queries(request), _panel(_own(request, key), panel))
+    changed.save()
+    return PanelShown.of(changed)
+
+
+@router.delete("/{slug:key}/panels/{int:panel}", response={204: None, **REFUSALS}, summary="Remove a panel")
+def remove_panel(request: HttpRequest, key: str, panel: int) -> Any:
+    """It can be brought back for a day."""
+    actions.remove_panel(_panel(_own(request, key), panel))
+    return 204, None
+
+
+@router.post(
+    "/{slug:key}/panels/{int:panel}/restore",
+    response={200: PanelShown, **REFUSALS},
+    summary="Bring a panel back",
+)
+def restore_panel(request: HttpRequest, key: str, panel: int) -> Any:
+    found = _panel(_own(request, key), panel, deleted=True)
+    actions.restore_panel(found)
+    return PanelShown.of(found)
+
+
+def _queries(request: HttpRequest) -> QuerySet[SavedQuery]:
+    """Those that who asks may show."""
+    return visible_queries(signed_in(request))
+
+
+def _found(request: HttpRequest, key: str) -> Board:
+    board = visible_boards(signed_in(request)).select_related("owner").filter(slug=key).first()
+    if board is None:
+        raise HttpError(404, f"There is no dashboard “{key}”.")
+    return board
+
+
+def _own(request: HttpRequest, key: str) -> Board:
+    board = _found(request, key)
+    check_may_change(signed_in(request), board)
+    return board
+
+
+def _panel(board: Board, number: int, *, deleted: bool = False) -> Panel:
+    manager = Panel.with_deleted if deleted else Panel.objects
+    panel = manager.filter(board=board, pk=number).first() if number <= MOST_NUMBER else None
+    if panel is None:
+        raise HttpError(404, f"There is no panel {number} on “{board.name}”.")
+    return panel

@@ -1,0 +1,73 @@
+"""Panels and dashboards in words, for pages."""
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+
+from dashboard.accounts.rights import unseen_words
+from dashboard.boards.kinds import KINDS
+from dashboard.boards.models import Panel
+from dashboard.queries.models import SavedQuery
+
+
+def queries_of(panels: Iterable[Panel]) -> dict[str, SavedQuery]:
+    """By key, all queries that the panels show and that exist."""
+    keys = {shown["query"] for panel in panels for shown in panel.shown}
+    found = SavedQuery.objects.select_related("source__created_by", "owner").filter(key__in=keys)
+    return {query.key: query for query in found}
+
+
+def panel_view(panel: Panel, queries: Mapping[str, SavedQuery], seen: Collection[str]) -> dict[str, Any]:
+    """What the template of a panel needs; of queries that its viewer may not see, nothing but that."""
+    found = [queries[shown["query"]] for shown in panel.shown if shown["query"] in queries]
+    shown = {query.key: query for query in found if query.key in seen}
+    hidden = [query for query in found if query.key not in seen]
+    words = _words(panel, list(shown.values()))
+    if shown and hidden:
+        words += f" · {len(hidden)} more that you may not see"
+    return {
+        "panel": panel,
+        "query": next(iter(shown.values()), None),
+        "unseen": unseen_words(hidden[0]) if hidden and not shown else None,
+        "unseen_query": hidden[0] if hidden else None,
+        "words": words,
+        "told": json.dumps(told(panel, shown)),
+    }
+
+
+def told(panel: Panel, queries: Mapping[str, SavedQuery]) -> dict[str, Any]:
+    """What the browser has to know to draw it."""
+    is_query = panel.kind not in KINDS or KINDS[panel.kind].is_query
+    named = [
+        {**shown, "name": queries[shown["query"]].name} for shown in panel.shown if shown["query"] in queries
+    ]
+    return {"kind": panel.kind, "shows": named if is_query else [], **panel.settings}
+
+
+def _words(panel: Panel, queries: list[SavedQuery]) -> str:
+    """What the panel shows, in short, beside its title."""
+    if not queries:
+        return ""
+    sources = ", ".join(dict.fromkeys(query.source.name for query in queries))
+    if len(queries) > 1:
+        return f"{len(queries)} queries · {sources}"
+    (query,) = queries
+    shown = panel.shown[0]
+    groups = f" by {', '.join(query.group_by)}" if query.group_by else ""
+    windows = "".join(f", {window}" for window in shown.get("windows", []))
+    return f"{shown.get('computation') or query.computes}{groups}{windows} · {sources}"
+
+
+def choices(queries: QuerySet[SavedQuery]) -> dict[str, dict[str, Any]]:
+    """What the editor offers of each query: its windows and what it computes."""
+    found = {}
+    for query in queries.select_related("source"):
+        spec = query.spec()
+        found[query.key] = {
+            "name": f"{query.name} · {query.source.name}",
+            "windows": [window.words for window in spec.windows],
+            "computations": [one.words for one in spec.computations],
+        }
+    return found

@@ -1,0 +1,9 @@
+// Lines with the room under them filled; the axis begins at 0.
+import { drawable, lineDataset } from "../linechart.js";
+import { timePicture } from "./timepicture.js";
+
+const datasets = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now) }, { fill: "origin" }));
+
+export class Kind extends timePicture({ datasets, fromZero: true }) {
+  static words = "area chart";
+}

@@ -1,0 +1,194 @@
+// Groups over time: the darker, the greater. No data is hatched, so that a gap never looks like a low value.
+import { roundTimes, tickWords } from "../axes.js";
+import { make, pixelRatio, setText } from "../dom.js";
+import { faded, token } from "../palette.js";
+import { shortened } from "./top.js";
+
+const MOST_ROWS = 40;
+const LEAST_CELL_PX = 5;
+const [TOP, BOTTOM] = [6, 20];
+const FONT = '11px "Inter Variable", system-ui, sans-serif';
+const PROVISIONAL = 0.55;
+
+/** How long a column is: a multiple of the slide, so that columns are wide enough to be seen. */
+export function columnStep(slide, span, width) {
+  return Math.max(1, Math.ceil(((span / slide) * LEAST_CELL_PX) / Math.max(1, width))) * slide;
+}
+
+/** By the start of its column, the newest point of each. */
+export function columns(points, step, { from, until }) {
+  const cells = new Map();
+  for (const point of points.values()) {
+    const start = Math.ceil(point[0] / step) * step - step;
+    if (start + step > from && start < until) cells.set(start, point);
+  }
+  return cells;
+}
+
+export class Kind {
+  static words = "heat map";
+  #area = null;
+  #picture = null;
+  #crosshair = null;
+  #colours = []; // from low to high, read anew with each paint: the theme may have changed
+
+  constructor(place) {
+    this.place = place;
+    this.canvas = place.appendChild(make("canvas"));
+    this.ends = [make("span"), make("span")];
+    this.inHead = make("span", "heat-key", this.ends[0], make("i"), this.ends[1]);
+    this.resized = new ResizeObserver(() => this.#paint());
+    this.resized.observe(place);
+  }
+
+  draw(picture) {
+    this.#picture = picture;
+    this.#paint();
+  }
+
+  point(time) {
+    this.#crosshair = time;
+    this.#paint();
+  }
+
+  timeAt(offsetX) {
+    if (!this.#area || offsetX < this.#area.left || offsetX > this.#area.right) return null;
+    const [from, until] = this.range;
+    return from + ((offsetX - this.#area.left) / (this.#area.right - this.#area.left)) * (until - from);
+  }
+
+  pixelAt(time) {
+    if (!this.#area) return 0;
+    const [from, until] = this.range;
+    return this.#area.left + ((time - from) / (until - from)) * (this.#area.right - this.#area.left);
+  }
+
+  get range() {
+    return this.#picture ? [this.#picture.from, this.#picture.until] : [0, 0];
+  }
+
+  destroy() {
+    this.resized.disconnect();
+    this.canvas.remove();
+  }
+
+  #paint() {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    if (!this.#picture || !width || !height) return;
+    const context = this.#sized(width, height);
+    this.#colours = heatColours();
+    const { series, settings, format, from, until } = this.#picture;
+    const rows = series.filter(({ hidden }) => !hidden).slice(0, MOST_ROWS);
+    const names = rows.map(({ label }) => shortened(label, 20));
+    const left = Math.min(width / 3, Math.max(0, ...names.map((name) => context.measureText(name).width)) + 10);
+    this.#area = { left, right: width, top: TOP, bottom: height - BOTTOM };
+    const cells = rows.map((one) => columns(one.points, columnStep(one.slide, until - from, width - left), { from, until }));
+    const [low, high] = this.#extent(cells, settings);
+    setText(this.ends[0], low === null ? "" : format.text(low));
+    setText(this.ends[1], high === null ? "" : format.text(high));
+    this.inHead.hidden = low === null;
+    const tall = (this.#area.bottom - TOP) / Math.max(1, rows.length);
+    rows.forEach((one, at) => this.#row(context, { one, cells: cells[at], name: names[at], y: TOP + at * tall, tall, low, high }));
+    this.#frame(context, height);
+  }
+
+  #sized(width, height) {
+    const ratio = pixelRatio();
+    if (this.canvas.width !== Math.round(width * ratio) || this.canvas.height !== Math.round(height * ratio)) {
+      Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+      this.canvas.style.cssText = `width:${width}px;height:${height}px`;
+    }
+    const context = this.canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = FONT;
+    return context;
+  }
+
+  #extent(cells, { least, greatest }) {
+    const values = cells.flatMap((row) => [...row.values()].map(([, value]) => value)).filter((value) => value !== null);
+    if (!values.length) return [null, null];
+    return [least ?? Math.min(...values), greatest ?? Math.max(...values)];
+  }
+
+  #row(context, { one, cells, name, y, tall, low, high }) {
+    context.fillStyle = token("ink-2");
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillText(name, 0, y + tall / 2);
+    const { until } = this.#picture;
+    const step = columnStep(one.slide, until - this.#picture.from, this.#area.right - this.#area.left);
+    const heard = Math.max(...cells.keys());
+    for (let start = Math.min(...cells.keys()); start <= heard; start += step) {
+      const box = { left: Math.max(this.#area.left, this.pixelAt(start)), right: Math.min(this.#area.right, this.pixelAt(start + step)) - 1, top: y, bottom: y + tall - 1.5 };
+      if (box.right > box.left) this.#cell(context, box, cells.get(start), low, high);
+    }
+  }
+
+  #cell(context, box, point, low, high) {
+    const [width, height] = [box.right - box.left, box.bottom - box.top];
+    if (!point || point[1] === null) return hatch(context, box);
+    context.globalAlpha = point[2] ? 1 : PROVISIONAL;
+    const share = high === low ? 0.5 : (point[1] - low) / (high - low);
+    context.fillStyle = this.#colours[Math.round(Math.min(1, Math.max(0, share)) * (this.#colours.length - 1))];
+    context.fillRect(box.left, box.top, width, height);
+    context.globalAlpha = 1;
+  }
+
+  #frame(context, height) {
+    const { from, until, marks } = this.#picture;
+    const { step, ticks } = roundTimes(from, until, this.#area.right - this.#area.left);
+    context.fillStyle = token("ink-3");
+    context.textAlign = "center";
+    context.textBaseline = "alphabetic";
+    for (const { value } of ticks) {
+      const words = tickWords(value, step);
+      const half = context.measureText(words).width / 2;
+      context.fillText(words, Math.min(this.#area.right - half, Math.max(half, this.pixelAt(value))), height - 4);
+    }
+    if (marks.provisional && !marks.stale) this.#vertical(context, marks.provisional, faded(token("ink-3"), 0.8), [1, 2]);
+    if (marks.stale) this.#vertical(context, marks.stale, token("bad"), []);
+    if (this.#crosshair) this.#vertical(context, this.#crosshair, faded(token("ink"), 0.55), []);
+  }
+
+  #vertical(context, time, colour, dash) {
+    const x = Math.round(this.pixelAt(time)) + 0.5;
+    if (x < this.#area.left || x > this.#area.right) return;
+    context.strokeStyle = colour;
+    context.lineWidth = 1;
+    context.setLineDash(dash);
+    context.beginPath();
+    context.moveTo(x, TOP - 4);
+    context.lineTo(x, this.#area.bottom);
+    context.stroke();
+    context.setLineDash([]);
+  }
+}
+
+const SHADES = 60;
+
+function heatColours() {
+  const ramp = [0, 1, 2, 3, 4, 5].map((step) => token(`h${step}`));
+  return Array.from({ length: SHADES + 1 }, (_, shade) => {
+    const at = (Math.min(shade, SHADES - 0.001) / SHADES) * (ramp.length - 1);
+    const low = Math.floor(at);
+    return `color-mix(in srgb, ${ramp[low + 1]} ${((at - low) * 100).toFixed(1)}%, ${ramp[low]})`;
+  });
+}
+
+function hatch(context, { left, right, top, bottom }) {
+  context.save();
+  context.beginPath();
+  context.rect(left, top, right - left, bottom - top);
+  context.clip();
+  context.strokeStyle = token("line-2");
+  context.lineWidth = 1;
+  context.beginPath();
+  const tall = bottom - top;
+  for (let x = Math.floor((left - tall) / 5) * 5; x < right; x += 5) {
+    context.moveTo(x, bottom);
+    context.lineTo(x + tall, top);
+  }
+  context.stroke();
+  context.restore();
+}

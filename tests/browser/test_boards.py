@@ -1,0 +1,325 @@
+"""Dashboards in a real browser: arranged, undone, read from afar, by mouse and by keyboard."""
+
+import struct
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from streaming.broker import free_port
+from tests.browser.stage import PASSWORD, Stage, staged
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 30.0  # s
+Panels = list[dict[str, Any]]
+
+
+def panel(kind: str, query: str = "latency", **more: Any) -> dict[str, Any]:
+    return {"title": f"A {kind}", "kind": kind, "shows": [{"query": query}], **more}
+
+
+EVERY_KIND: Panels = [
+    panel("line", unit="ms", x=0, y=0, w=6, h=19),
+    panel("number", unit="ms", thresholds=[{"value": 1, "colour": "bad"}], x=6, y=0, w=3, h=9),
+    panel("gauge", greatest=400, x=6, y=9, w=3, h=10),
+    panel("top", "routes", x=9, y=0, w=3, h=19),
+    panel("heat", "regions", x=0, y=19, w=6, h=12),
+    panel("bar", "failed", stack=True, x=6, y=19, w=6, h=12),
+    panel("area", x=0, y=31, w=6, h=12),
+    panel("stacked", "regions", x=6, y=31, w=6, h=12),
+    {
+        "title": "A text",
+        "kind": "text",
+        "text": "# Hello\n<img src=x onerror=alert(1)> [go](javascript:alert(1))",
+    },
+]
+
+
+@pytest.fixture(scope="module")
+def stage(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with staged(broker, tmp_path_factory.mktemp("stage"), free_port()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, stage: Stage) -> Any:
+    context = browser.new_context(base_url=stage.address)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def context(browser: Browser, stage: Stage, signed_in: Any) -> Iterator[BrowserContext]:
+    size = {"width": 1440, "height": 900}
+    made = browser.new_context(viewport=size, base_url=stage.address, storage_state=signed_in)  # type: ignore[arg-type]
+    made.set_default_timeout(PATIENCE * 1000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+def make_board(page: Page, name: str, panels: Panels) -> str:
+    """A dashboard with these panels; its address."""
+    page.goto("/dashboards/new/")
+    return str(call(page, "POST", "/api/dashboards", {"name": name, "panels": panels})["key"])
+
+
+def call(page: Page, method: str, address: str, body: Any = None) -> Any:
+    """The API with the session of the page."""
+    return page.evaluate(
+        """async ([method, address, body]) => {
+            const token = document.querySelector("input[name=csrfmiddlewaretoken]").value;
+            const headers = {"Content-Type": "application/json", "X-CSRFToken": token};
+            const sent = body === null ? undefined : JSON.stringify(body);
+            const answer = await fetch(address, {method, headers, body: sent});
+            const text = await answer.text();
+            if (!answer.ok) throw new Error(text);
+            return text ? JSON.parse(text) : null;
+        }""",
+        [method, address, body],
+    )
+
+
+def opened(page: Page, name: str, panels: Panels) -> str:
+    key = make_board(page, name, panels)
+    page.goto(f"/dashboards/{key}/")
+    expect(page.locator(".board.is-laid-out")).to_be_visible()
+    return key
+
+
+def place(page: Page, key: str, title: str) -> tuple[int, int, int, int]:
+    """Where the server has a panel."""
+    board = call(page, "GET", f"/api/dashboards/{key}")
+    (found,) = [one for one in board["panels"] if one["title"] == title]
+    return found["x"], found["y"], found["w"], found["h"]
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {PATIENCE:.0f} s"
+        time.sleep(0.2)
+
+
+TWO: Panels = [panel("line", x=0, y=0, w=6, h=19), panel("number", "requests", x=6, y=0, w=3, h=9)]
+
+
+def test_a_panel_is_dragged_saved_and_put_back_by_undo(page: Page) -> None:
+    key = opened(page, "Dragged", TWO)
+    head = page.locator(".kind-number .panel-head h2").bounding_box()
+    assert head is not None
+    x, y = head["x"] + 10, head["y"] + head["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(x + 30 * step, y)
+    page.mouse.up()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    expect(page.get_by_text("Moved “A number”.")).to_be_visible()
+    assert place(page, key, "A number") == (9, 0, 3, 9)
+    expect(page.locator("#saved")).to_have_text("", timeout=4_000)
+    page.get_by_role("button", name="Undo").click()
+    until(lambda: place(page, key, "A number") == (6, 0, 3, 9), "the way back")
+
+
+def test_arrows_move_shift_arrows_resize_and_control_z_takes_it_back(page: Page) -> None:
+    key = opened(page, "Keys", TWO)
+    page.keyboard.press("e")
+    expect(page.locator(".board.is-editing")).to_be_visible()
+    page.locator(".kind-number").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Shift+ArrowDown")
+    until(lambda: place(page, key, "A number") == (7, 1, 2, 10), "what the keys asked for")
+    page.keyboard.press("Control+z")
+    until(lambda: place(page, key, "A number") == (6, 0, 3, 9), "the way back")
+    page.keyboard.press("Escape")
+    expect(page.locator(".board.is-editing")).to_have_count(0)
+    page.reload()
+    assert page.locator(".grid-stack-item").nth(1).get_attribute("gs-x") == "6"
+
+
+def test_a_layout_that_the_server_did_not_take_is_kept_and_tried_again(page: Page) -> None:
+    key = opened(page, "Away", TWO)
+    page.route("**/layout", lambda route: route.abort())
+    page.keyboard.press("e")
+    page.locator(".kind-number").focus()
+    page.keyboard.press("ArrowRight")
+    said = "Not saved: the server did not answer. Your changes are kept here."
+    expect(page.get_by_text(said)).to_be_visible()
+    page.unroute("**/layout")
+    page.get_by_role("button", name="Try again").click()
+    until(lambda: place(page, key, "A number")[0] == 7, "the second try")
+
+
+def test_a_removed_panel_comes_back_where_it_was_and_goes_on(page: Page) -> None:
+    key = opened(page, "Removed", TWO)
+    expect(page.locator(".kind-number .big-number span")).not_to_have_text("–")
+    page.locator(".kind-number").hover()
+    page.get_by_label("Menu of “A number”").click()
+    page.get_by_role("button", name="Remove panel").click()
+    expect(page.locator(".kind-number")).to_have_count(0)
+    expect(page.get_by_text("Removed “A number”.")).to_be_visible()
+    assert len(call(page, "GET", f"/api/dashboards/{key}")["panels"]) == 1
+    page.keyboard.press("Control+z")
+    expect(page.locator(".kind-number")).to_have_count(1)
+    until(lambda: place(page, key, "A number") == (6, 0, 3, 9), "the panel's return")
+    before = page.locator(".kind-number .big-number span").inner_text()
+    expect(page.locator(".kind-number .big-number span")).not_to_have_text(before)
+
+
+def test_every_kind_draws_results_and_axe_finds_nothing_in_either_theme(
+    page: Page, context: BrowserContext
+) -> None:
+    opened(page, "Every kind", EVERY_KIND)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    for kind in ("line", "bar", "area", "stacked", "heat", "gauge"):
+        page.wait_for_function(
+            "kind => document.querySelector(`.kind-${kind} canvas`)"
+            "?.millraceSeries?.().some(one => one.points.length > 5)",
+            arg=kind,
+        )
+    expect(page.locator(".kind-number .mark.is-bad").first).to_contain_text("above 1")
+    expect(page.locator(".kind-top tbody tr")).to_have_count(8)
+    expect(page.locator(".kind-top tbody tr").first).to_contain_text("/api/")
+    expect(page.locator(".kind-top")).to_contain_text("8 of 1,208 groups")
+    expect(page.locator(".kind-gauge .gauge-ends")).to_contain_text("400")
+    expect(page.locator(".kind-text h3")).to_have_text("Hello")
+    expect(page.locator(".kind-text img, .kind-text a")).to_have_count(0)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.wait_for_timeout(300)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+    assert dialogs == []
+
+
+def test_fifty_series_have_a_legend_that_isolates_hides_and_is_searched(page: Page) -> None:
+    opened(page, "Fifty", [panel("line", "routes", groups=50, w=12, h=19)])
+    rows = page.locator(".key-table tbody tr")
+    expect(rows).to_have_count(50)
+    expect(page.get_by_text("50 of 1,208, by the newest final value")).to_be_visible()
+    expect(rows.first.locator("td")).to_have_count(4)
+    rows.filter(has_text="/api/checkout").get_by_role("button").click()
+    expect(page.locator(".key-table tr.is-hidden")).to_have_count(49)
+    assert "hide-" in page.url
+    page.reload()
+    expect(page.locator(".key-table tr.is-hidden")).to_have_count(49)
+    rows.filter(has_text="/api/checkout").get_by_role("button").click()
+    expect(page.locator(".key-table tr.is-hidden")).to_have_count(0)
+    rows.filter(has_text="/api/search").get_by_role("button").click(modifiers=["Control"])
+    expect(page.locator(".key-table tr.is-hidden")).to_have_count(1)
+    page.get_by_label("Search in the legend").fill("session")
+    expect(page.locator(".key-table tbody tr:visible")).to_have_count(1)
+
+
+def test_several_queries_share_a_panel_with_two_axes(page: Page) -> None:
+    shows = [{"query": "latency", "windows": ["5m every 5s"]}, {"query": "requests", "axis": "right"}]
+    opened(page, "Two axes", [{"title": "Both", "kind": "line", "shows": shows, "w": 6, "h": 19}])
+    names = page.locator(".key-table tbody tr button .clip")
+    expect(names).to_have_text(["Latency, average", "Requests"])
+
+
+def test_a_chart_is_shown_as_a_table_by_key_and_saved_as_a_picture(page: Page) -> None:
+    opened(page, "Table", TWO)
+    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
+    page.locator(".kind-line canvas").focus()
+    page.keyboard.press("t")
+    table = page.get_by_role("group", name="The values as a table").first
+    expect(table.locator("thead th")).to_have_count(4)
+    expect(table).to_be_focused()
+    page.locator(".kind-line").hover()
+    page.get_by_label("Menu of “A line”").click()
+    page.get_by_role("button", name="Show as table").first.click()
+    expect(table).to_be_hidden()
+    page.get_by_label("Menu of “A line”").click()
+    with page.expect_download() as download:
+        page.locator(".kind-line [data-panel-does=picture]").click()
+    assert download.value.suggested_filename == "a-line.png"
+    content = download.value.path().read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert struct.unpack(">I", content[16:20])[0] > 700
+
+
+def test_the_editor_previews_what_is_typed_and_says_what_is_wrong(page: Page) -> None:
+    key = opened(page, "Edited", TWO)
+    page.locator(".kind-line").hover()
+    page.get_by_label("Menu of “A line”").click()
+    page.get_by_role("link", name="Edit panel").click()
+    page.locator("label.choice", has_text="Number").click()
+    expect(page.locator("#preview.kind-number .number-block")).to_have_count(3)
+    page.locator("label.choice", has_text="1h every 10s").click()
+    expect(page.locator("#preview .number-block")).to_have_count(1)
+    page.get_by_label("Unit").fill("ms")
+    expect(page.locator("#preview .big-number small")).to_have_text("ms")
+    page.get_by_role("button", name="Add threshold").click()
+    page.get_by_label("From this value on").fill("hot")
+    expect(page.get_by_text("“hot” is not a number.")).to_be_visible()
+    expect(page.locator("#preview .number-block")).to_have_count(1)
+    page.get_by_label("From this value on").fill("1")
+    expect(page.locator("#preview .big-number .ink-warn")).to_have_count(1)
+    page.get_by_role("button", name="Save panel").click()
+    page.wait_for_url(f"**/dashboards/{key}/")
+    expect(page.locator(".kind-number")).to_have_count(2)
+
+
+def test_a_kiosk_has_no_bars_goes_round_and_ends_with_escape(page: Page) -> None:
+    first = make_board(page, "Round one", TWO)
+    second = make_board(page, "Round two", TWO)
+    for key in (first, second):
+        call(page, "PATCH", f"/api/dashboards/{key}", {"tags": ["round"]})
+    page.goto(f"/dashboards/{first}/?kiosk&every=5&of=tag%3Around")
+    expect(page.locator(".shell-side")).to_be_hidden()
+    expect(page.locator("#kiosk-clock")).to_have_text(time.strftime("%H:%M"), timeout=3_000)
+    page.wait_for_url(f"**/dashboards/{second}/**")
+    page.keyboard.press("Escape")
+    expect(page.locator(".shell-side")).to_be_visible()
+    assert "kiosk" not in page.url
+    page.keyboard.press("k")
+    expect(page.locator(".shell-side")).to_be_hidden()
+
+
+def test_keys_lead_to_places_but_not_while_typing(page: Page) -> None:
+    page.goto("/dashboards/")
+    page.keyboard.press("/")
+    page.keyboard.type("gqn")
+    assert page.url.endswith("/dashboards/")
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.keyboard.press("g")
+    page.keyboard.press("q")
+    page.wait_for_url("**/queries/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.get_by_label("Single keys are on").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    page.wait_for_timeout(300)
+    assert page.url.endswith("/queries/")
+
+
+def test_on_a_phone_panels_stand_in_one_column_and_are_not_moved(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, "Phone", EVERY_KIND)
+    page.wait_for_timeout(500)
+    boxes = [box.bounding_box() for box in page.locator(".board .panel").all()]
+    assert all(box is not None and box["x"] == boxes[0]["x"] and box["width"] > 360 for box in boxes)  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator(".board.grid-stack-static")).to_have_count(1)
