@@ -3,8 +3,23 @@
 from dashboard.accounts.models import ApiToken
 from dashboard.boards.models import Board, Panel
 from dashboard.connections.models import Connection
+from dashboard.past.models import HistoryPlace, HistoryPolicy, Note, PastWindow, Segment, ShareLink
 from dashboard.planning.models import PlanVersion
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
 
-__all__ = ["ApiToken", "Board", "Connection", "Panel", "PlanVersion", "SavedQuery", "Source"]
+__all__ = [
+    "ApiToken",
+    "Board",
+    "Connection",
+    "HistoryPlace",
+    "HistoryPolicy",
+    "Note",
+    "Panel",
+    "PastWindow",
+    "PlanVersion",
+    "SavedQuery",
+    "Segment",
+    "ShareLink",
+    "Source",
+]

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dashboard.accounts.people import check_may_change, first_name, may_change, signed_in
 from dashboard.live.meters import statistics
+from dashboard.past.known import kept
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
@@ -305,6 +306,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         "plan": planning.newest(query.source),
         "state": state_of(query),
         "may_change": may_change(signed_in(request), query.owner),
+        "history": kept(query),
     }
     return render(request, "queries/page.html", context)
 
