@@ -6,12 +6,11 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from channels.layers import get_channel_layer
 from kafka import KafkaProducer
 
 from dashboard.live.hub import Hub
 from dashboard.live.reader import Reader
-from dashboard.live.relay import EVERYONE, Relay, query_group, wall_clock
+from dashboard.live.relay import Relay, wall_clock
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
 from tests.dashboard.live.messages import block
@@ -23,6 +22,22 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await asyncio.sleep(0.05)
+
+
+class Heard:
+    """A listener that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.changed: list[str] = []
+        self.plans = 0
+        self.ticks = 0
+
+    async def told(self, changed: frozenset[str]) -> None:
+        self.changed += changed
+        self.ticks += 1
+
+    async def plan_made(self) -> None:
+        self.plans += 1
 
 
 @pytest.fixture
@@ -73,13 +88,12 @@ async def test_the_recent_past_is_read_then_changes_are_told(broker: str, topics
         await until(lambda: running.hub.caught_up)
         history = running.hub.history.windows["hot@1m/10s"]
         assert [point.value for point in history.points(())] == [1.0]
-        layer = get_channel_layer()
-        channel = await layer.new_channel()
-        await layer.group_add(query_group("hot"), channel)
+        heard = Heard()
+        running.hub.listeners.add(heard)
+        await until(lambda: heard.ticks > 0)
+        heard.changed.clear()
         await asyncio.to_thread(send, broker, topics, block(now, {(): 2.0}))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            told = await layer.receive(channel)
-        assert told == {"type": "query.changed", "query": "hot"}
+        await until(lambda: heard.changed == ["hot"])
         assert [point.value for point in history.points(())] == [1.0, 2.0]
         assert running.hub.state.broker()["state"] == "reachable"
         await until(lambda: running.published > 0)
@@ -133,10 +147,43 @@ async def test_a_broker_that_is_not_there_is_down_since_the_first_try() -> None:
 
 
 async def test_a_new_plan_is_told_to_everyone(running: Running) -> None:
-    layer = get_channel_layer()
-    await layer.group_add(EVERYONE, "a-viewer")
+    heard = Heard()
+    running.hub.listeners.add(heard)
     await until(lambda: running.looked > 0)
     running.plan = 2
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await layer.receive("a-viewer"))["type"] != "plan.made":
-            pass
+    await until(lambda: heard.plans == 1)
+
+
+async def test_a_listener_that_fails_is_let_go_and_the_others_are_told(running: Running) -> None:
+    class Broken(Heard):
+        async def told(self, changed: frozenset[str]) -> None:
+            raise ConnectionError
+
+    broken, heard = Broken(), Heard()
+    running.hub.listeners |= {broken, heard}
+    await until(lambda: heard.ticks > 1)
+    assert running.hub.listeners == {heard}
+    assert not running.task.done()
+
+
+async def test_a_reader_goes_on_where_the_last_one_ended_however_long_that_is_ago(
+    broker: str, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine slept for longer than a new reader looks back: no hole may be left."""
+    now = wall_clock()
+    await asyncio.to_thread(send, broker, topics, block(now - 20_000, {(): 1.0}))
+    first = Reader(broker, topics)
+    await asyncio.to_thread(first.open)
+    while not await asyncio.to_thread(first.caught_up):
+        await asyncio.to_thread(first.poll)
+    first.close()
+    await asyncio.to_thread(send, broker, topics, block(now - 10_000, {(): 2.0}), block(now, {(): 3.0}))
+    monkeypatch.setattr("dashboard.live.reader.LOOK_BACK_MS", -60_000)  # as if all of it were too old
+    values = []
+    second = Reader(broker, topics)
+    await asyncio.to_thread(second.open, first.places)
+    while not await asyncio.to_thread(second.caught_up):
+        found = await asyncio.to_thread(second.poll)
+        values += [float(memoryview(one.values).cast("d")[0]) for one in found.blocks]
+    second.close()
+    assert values == [2.0, 3.0]
