@@ -1,10 +1,12 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
+import { Annotations } from "./annotations.js";
 import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
 import { PlanPage } from "./planpage.js";
 import { QueryRow } from "./queryrow.js";
+import { RangeControl } from "./rangecontrol.js";
 import { LiveSocket } from "./socket.js";
 import { delayOf } from "./states.js";
 import { TopLine } from "./topline.js";
@@ -18,9 +20,15 @@ class LivePage {
   #signedOut = false;
 
   constructor() {
-    this.socket = new LiveSocket();
-    this.card = new JobCard(document.getElementById("job-card"));
-    this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element));
+    const place = document.querySelector("[data-past]");
+    this.socket = new LiveSocket(place?.dataset.share);
+    const card = document.getElementById("job-card");
+    this.card = card ? new JobCard(card) : null;
+    this.control = new RangeControl(document.getElementById("time-range"), () => this.socket.now());
+    this.control.onChange = () => this.render({ anew: true });
+    this.annotations = new Annotations(place?.dataset.marks ? place : null);
+    Object.assign(this.annotations, { now: () => this.socket.now(), onChange: () => this.render({ anew: true }) });
+    this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element, this.control, place?.dataset.past));
     this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
     this.health = this.#sourceParts();
     const throughput = document.getElementById("throughput");
@@ -28,7 +36,7 @@ class LivePage {
     const line = document.getElementById("live-line");
     this.topLine = line ? new TopLine(line, document.getElementById("pause")) : null;
     if (this.topLine) Object.assign(this.topLine, { now: () => this.socket.now(), onToggle: () => this.render() });
-    for (const panel of this.panels) panel.onChange = () => this.render();
+    for (const panel of this.panels) panel.onChange = () => this.render({ anew: true });
     this.#listen();
     this.#watch();
     setInterval(() => this.render(), REDRAW_MS);
@@ -60,7 +68,10 @@ class LivePage {
     on("throughput", (message) => this.plan?.throughput.take(message));
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
-    this.socket.addEventListener("connected", () => this.render());
+    this.socket.addEventListener("connected", () => {
+      for (const panel of this.panels) panel.past.forget(); // what was missed meanwhile
+      this.render();
+    });
     this.socket.addEventListener("lost", () => this.render());
     this.socket.addEventListener("signed-out", () => (this.#signedOut = true));
   }
@@ -78,7 +89,8 @@ class LivePage {
     return this.panels.filter((panel) => panel.query.key === key);
   }
 
-  render() {
+  /** `anew`: the viewer changed what is shown, which a pause does not hold up. */
+  render({ anew = false } = {}) {
     const facts = {
       now: this.socket.now(),
       connected: this.socket.connected || this.socket.lostAt === null,
@@ -87,13 +99,28 @@ class LivePage {
       sources: this.#sources,
       spans: this.#spans,
     };
-    this.card.render(facts);
+    this.card?.render(facts);
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);
     this.topLine?.render({ ...facts, delay: this.#delay(facts) });
-    if (this.topLine?.pausedAt) return;
+    const pausedAt = this.topLine?.pausedAt ?? null;
+    if (pausedAt !== null && !anew) return;
+    const now = pausedAt ?? facts.now;
+    const view = this.control.view(now);
+    this.annotations.need(view);
     const oldest = Math.min(...this.panels.map(({ query }) => query.oldestEnd())); // one time axis for all
-    this.panels.forEach((panel, at) => panel.render({ ...facts, oldest, largest: at === 0 }));
+    this.panels.forEach((panel, at) => {
+      const notes = this.annotations.of(panel.query.key, panel.query.edits ?? []);
+      panel.render({ ...facts, now, oldest, largest: at === 0, view, notes });
+    });
+    this.#showDownloads(view);
+  }
+
+  /** Files hold what is shown. */
+  #showDownloads({ from, until }) {
+    for (const link of document.querySelectorAll("a[data-download]")) {
+      link.href = `${link.dataset.download}?from=${Math.floor(from)}&to=${Math.ceil(until)}`;
+    }
   }
 
   /** The newest result on the page; panels that are behind it say so themselves. */

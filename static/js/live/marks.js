@@ -94,7 +94,7 @@ export const timeMarks = {
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
+      const seen = notes.filter(({ time }) => time >= chart.scales.x.min && time <= chart.scales.x.max);
       for (const { x, text } of mergedNotes(seen, at)) note(ctx, area, x, text);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {

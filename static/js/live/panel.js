@@ -4,13 +4,18 @@ import { dot, icon, make, setText } from "./dom.js";
 import { clock, duration, number, whole, windowLength } from "./format.js";
 import { Legend } from "./legend.js";
 import { LineChart, shownFrom } from "./linechart.js";
+import { PastLoader } from "./past.js";
 import { SeriesColours, windowStyle } from "./palette.js";
 import { byNewestValue, QuerySeries } from "./series.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
+import { rangeWords } from "./timerange.js";
+import { watchZoom } from "./zoom.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
 const TOOLTIP_ROWS = 10;
+const LOOK_BACK_MS = 15 * 60_000;
+const LONGEST_WAIT_MS = 5_000;
 
 export class Panel {
   #colours = new SeriesColours();
@@ -19,12 +24,19 @@ export class Panel {
   #stateText = null;
   #stateIcon = null;
   #computation = null; // which of several is drawn: they may have nothing in common but their windows
-  #lookAt = null; // the right edge when the viewer went back to older results
+  #view = { from: -Infinity, until: Infinity, live: true };
+  #drawn = ""; // what the drawing depends on: nothing that did not change is drawn again
+  #drawnAt = 0;
+  #drawnRevision = 0;
 
-  constructor(element) {
+  /** `control` is the page's time range, `pastAddress` where the kept past lies. */
+  constructor(element, control, pastAddress) {
     this.element = element;
+    this.control = control;
     this.query = new QuerySeries(element.dataset.liveQuery);
     this.missing = false;
+    this.past = new PastLoader(this.query, pastAddress);
+    this.past.onChange = () => this.onChange?.();
     element.classList.add("is-loading");
     this.#build();
     joinCrosshair(this);
@@ -52,6 +64,7 @@ export class Panel {
     this.legend = new Legend((id, hides) => this.#pick(id, hides));
     this.element.append(this.strip, make("div", "chart-and-keys", make("div", "panel-body", plot), this.legend.element));
     this.chart = new LineChart(this.canvas);
+    watchZoom(plot, this.canvas, this.chart, this.control);
     this.#listen();
   }
 
@@ -61,7 +74,7 @@ export class Panel {
     this.canvas.addEventListener("blur", () => pointAt(null, this));
     this.canvas.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step || this.query.empty) return;
+      if (!step || event.shiftKey || !this.#drawnSeries().length) return;
       event.preventDefault();
       const [from, to] = this.chart.range;
       const next = (this.pointed ?? to) + step * this.query.shortestSlide();
@@ -97,7 +110,8 @@ export class Panel {
   }
 
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
-  render({ now, connected, state, sources, oldest, largest }) {
+  render({ now, connected, state, sources, oldest, largest, view, notes }) {
+    this.#view = view;
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
     if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
@@ -106,24 +120,44 @@ export class Panel {
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
-    this.#showStrip(said);
-    this.#showRange(now);
-    const until = this.#lookAt ?? now;
+    this.past.need(view);
+    this.#showStrip(said ?? this.#pastState());
+    const { until } = view;
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
+    this.#showRange(series);
     const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
-    const notes = this.query.edits.map(([time, text]) => ({ time, text }));
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest, notes };
-    const shownTo = stale ? Math.max(stale, this.#newestFinal()) : until;
-    this.chart.draw({ series, from: shownFrom(oldest, until), until, now: shownTo, heard: source?.max_event_time ?? until, marks });
+    const shownTo = stale && view.live ? Math.max(stale, this.#newestFinal()) : until;
+    const from = view.live && view.isDefault ? shownFrom(oldest, until) : view.from;
+    if (this.#mustDraw({ from, until, marks })) {
+      this.chart.draw({ series, from, until, now: shownTo, heard: source?.max_event_time ?? until, marks });
+    }
     this.legend.show({ series, heading: this.#heading(), note: this.#groupNote(), range: this.chart.range });
     this.canvas.setAttribute("aria-label", this.#sentence(series));
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
   }
 
+  /** Whether a drawing would look different: something changed, or time has moved by a part of a pixel. */
+  #mustDraw({ from, until, marks }) {
+    const perPixel = (until - from) / Math.max(1, this.canvas.clientWidth);
+    const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, perPixel / 4));
+    const look = JSON.stringify([this.#view.key, this.#computation, [...this.#hidden], marks, document.documentElement.dataset.bsTheme, this.canvas.clientWidth, this.chart.isReady]);
+    const soon = this.#drawn === look && performance.now() - this.#drawnAt < wait && this.#drawnRevision === this.query.shape;
+    if (soon) return false;
+    [this.#drawn, this.#drawnAt, this.#drawnRevision] = [look, performance.now(), this.query.shape];
+    return true;
+  }
+
+  /** What there is to say of the kept past, where it is shown. */
+  #pastState() {
+    if (!this.past.problem) return null;
+    return { tone: "is-warn", icon: "history-off", bold: "The past is not shown.", rest: `${this.past.problem} Trying again.` };
+  }
+
   #drawnSeries() {
     const grouped = this.query.groupBy?.length > 0;
-    const drawn = this.query.all().filter(({ computation }) => computation === this.#computation);
+    const drawn = this.query.shown(this.#view).filter(({ computation }) => computation === this.#computation);
     const all = grouped ? byNewestValue(drawn) : drawn;
     this.#colours.keepOnly(all.map((one) => one.id));
     return all.map((one, at) => ({
@@ -150,14 +184,14 @@ export class Panel {
   }
 
   #groupNote() {
-    const shown = this.query.all().filter(({ computation }) => computation === this.#computation).length;
-    return this.query.groups > shown ? `${shown} of ${whole(this.query.groups)}, by the newest final value` : "";
+    const { count, groups, by } = this.query.ranking(this.#view, this.#computation);
+    return groups > count ? `${count} of ${whole(groups)}, by the ${by}` : "";
   }
 
   #sentence(series) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
     const what = this.query.computations.length > 1 ? `${this.#computation}, ` : "";
-    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.`;
+    return `${title}: line chart of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, ${rangeWords(this.control.range, this.#view.until).toLowerCase()}.`;
   }
 
   #showBadge(said, delay) {
@@ -187,17 +221,16 @@ export class Panel {
     this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []));
   }
 
-  #showRange(now) {
-    if (!outOfRange(this.query, now)) this.#lookAt = null; // results go on: so does the panel
-    if (this.#lookAt || !outOfRange(this.query, now)) {
+  #showRange(series) {
+    if (this.past.loading || !outOfRange(this.query, series, this.#view)) {
       this.middle.hidden = true;
       return;
     }
-    const newest = this.query.newestEnd();
+    const newest = Math.max(this.query.newestEnd(), this.query.last ?? -Infinity);
     const go = make("button", "btn btn-small", `Go to ${clock(newest)}`);
     go.type = "button";
-    go.addEventListener("click", () => (this.#lookAt = newest));
-    this.#showMiddle("calendar-off", "No data in this range.", `The newest result is from ${clock(newest)}.`, go);
+    go.addEventListener("click", () => this.control.between(newest - LOOK_BACK_MS, newest + 1_000));
+    this.#showMiddle("calendar-off", "No data in this range.", `The newest result is from ${clock(newest)}.`, this.control.element ? go : null);
   }
 
   #showMiddle(symbol, bold, rest, action = null) {
@@ -216,7 +249,7 @@ export class Panel {
   #showLoading(facts) {
     const waited = performance.now() - this.#began;
     this.skeleton.hidden = waited < LOADING_AFTER_MS;
-    const slow = { tone: "", icon: "loader", bold: "Still loading:", rest: "the last 15 minutes." };
+    const slow = { tone: "", icon: "loader", bold: "Still loading:", rest: `${rangeWords(this.control.range, this.control.now()).toLowerCase()}.` };
     this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? slow : null));
   }
 
@@ -245,7 +278,7 @@ export class Panel {
     for (const one of this.#drawnSeries()) {
       if (one.hidden) continue;
       const near = [...one.points.values()].reduce((best, point) => (Math.abs(point[0] - time) < Math.abs((best?.[0] ?? Infinity) - time) ? point : best), null);
-      if (near && near[1] !== null && Math.abs(near[0] - time) <= one.slide) rows.push({ ...one, point: near });
+      if (near && near[1] !== null && Math.abs(near[0] - time) <= Math.max(one.slide, 2 * (one.step ?? 0))) rows.push({ ...one, point: near });
     }
     return rows.sort((a, b) => b.point[1] - a.point[1]);
   }
@@ -258,7 +291,8 @@ export class Panel {
       return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + number(point[1])));
     });
     const head = `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}`;
-    this.tip.replaceChildren(make("div", "tip-head", head), ...lines);
+    const why = final ? null : make("div", "tip-why", "Late events may still change it.");
+    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, why ?? "");
     const x = this.chart.pixelAt(time);
     const left = x > this.canvas.clientWidth / 2;
     this.tip.style.left = left ? "" : `${x + 14}px`;

@@ -3,7 +3,6 @@ import { clock, duration, percent, windowLength } from "./format.js";
 import { slowestToWarm } from "./warmth.js";
 
 const BATCH_MS = 1_000;
-const RANGE_MS = 15 * 60_000;
 
 /** Up to this delay a query is fresh. */
 export const freshLimit = (slide) => 2 * slide + BATCH_MS;
@@ -109,9 +108,10 @@ export function panelState(facts) {
   return ofPause(facts) ?? ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
 }
 
-/** No result lies in the visible quarter of an hour, but there are older ones. */
-export function outOfRange(query, now) {
-  return !query.empty && query.newestEnd() < now - RANGE_MS;
+/** No result lies in what is shown, but there are others; series are those of the view. */
+export function outOfRange(query, series, { from, until }) {
+  if (query.empty && query.last === null) return false;
+  return !series.some(({ points }) => [...points.keys()].some((end) => end >= from && end <= until));
 }
 
 /** How far the newest result is behind the clock. */

@@ -1,0 +1,66 @@
+// Asks for the kept past of a query, when a view reaches further back than the socket tells.
+export class PastLoader {
+  #asked = null;
+  #abort = null;
+
+  /** `base` is the address under which the past of every query lies. */
+  constructor(query, base) {
+    this.query = query;
+    this.base = base;
+    this.loading = false;
+    this.problem = "";
+    this.onChange = null;
+  }
+
+  /** Everything has to be asked for again: the connection was away, and so may points be. */
+  forget() {
+    this.#asked = null;
+  }
+
+  /** Ask for what this view lacks; does nothing while it is asked for, or there. */
+  need(view) {
+    if (!this.base || !this.query.known) return;
+    if (view.live) this.#needOlder(view);
+    else this.#needRange(view);
+  }
+
+  #needOlder({ from, until, key }) {
+    const lacks = this.query.lacking.size > 0 && !this.query.reaches(from);
+    const again = this.#asked !== key;
+    if (!again && !lacks) return;
+    this.#asked = key;
+    this.query.lacking.clear();
+    this.query.keep(until - from);
+    if (this.query.reaches(from)) return;
+    const groups = this.query.groupBy.length ? JSON.stringify(this.query.all().map(({ group }) => group)) : "";
+    this.#ask({ from: Math.floor(from), to: Math.ceil(until) + 1, groups }, (answer) => this.query.takePast(answer));
+  }
+
+  #needRange({ from, until, key }) {
+    if (this.#asked === key) return;
+    this.#asked = key;
+    this.query.lacking.clear();
+    this.#ask({ from: Math.floor(from), to: Math.ceil(until) }, (answer) => this.query.takeRange(answer));
+  }
+
+  async #ask(asked, take) {
+    this.#abort?.abort();
+    const abort = (this.#abort = new AbortController());
+    this.loading = true;
+    try {
+      const address = new URL(`${this.base}${this.query.key}/`, location.href);
+      for (const [name, value] of Object.entries(asked)) if (value !== "") address.searchParams.set(name, value);
+      const answer = await fetch(address, { signal: abort.signal, headers: { Accept: "application/json" } });
+      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+      take(await answer.json());
+      this.problem = "";
+    } catch (problem) {
+      if (abort.signal.aborted) return;
+      this.problem = problem.message;
+      this.#asked = null;
+      setTimeout(() => this.onChange?.(), 5_000); // then it is asked for again
+    }
+    if (this.#abort === abort) this.loading = false;
+    this.onChange?.();
+  }
+}
