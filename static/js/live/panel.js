@@ -142,7 +142,8 @@ export class Panel {
   #mustDraw({ from, until, marks }) {
     const perPixel = (until - from) / Math.max(1, this.canvas.clientWidth);
     const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, perPixel / 4));
-    const look = JSON.stringify([this.#view.key, this.#computation, [...this.#hidden], marks, document.documentElement.dataset.bsTheme, this.canvas.clientWidth, this.chart.isReady]);
+    const place = [this.canvas.clientWidth, this.canvas.clientHeight, this.chart.isReady, document.documentElement.dataset.bsTheme];
+    const look = JSON.stringify([this.#view.key, this.#computation, [...this.#hidden], marks.notes, marks.stale, ...place]);
     const soon = this.#drawn === look && performance.now() - this.#drawnAt < wait && this.#drawnRevision === this.query.shape;
     if (soon) return false;
     [this.#drawn, this.#drawnAt, this.#drawnRevision] = [look, performance.now(), this.query.shape];

@@ -1,6 +1,10 @@
 // Asks for the kept past of a query, when a view reaches further back than the socket tells.
+const TOLD_MS = 15 * 60_000; // how far back the socket tells everything
+const AGAIN_MS = 10_000; // groups may come and go every second: their past is not asked for as often
+
 export class PastLoader {
   #asked = null;
+  #askedAt = -Infinity;
   #abort = null;
 
   /** `base` is the address under which the past of every query lies. */
@@ -25,13 +29,11 @@ export class PastLoader {
   }
 
   #needOlder({ from, until, key }) {
-    const lacks = this.query.lacking.size > 0 && !this.query.reaches(from);
-    const again = this.#asked !== key;
-    if (!again && !lacks) return;
-    this.#asked = key;
+    if (until - from <= TOLD_MS) return this.query.keep(until - from);
+    const lacks = this.query.lacking.size > 0 && performance.now() - this.#askedAt > AGAIN_MS;
+    if (this.#asked === key && !lacks) return;
+    [this.#asked, this.#askedAt] = [key, performance.now()];
     this.query.lacking.clear();
-    this.query.keep(until - from);
-    if (this.query.reaches(from)) return;
     const groups = this.query.groupBy.length ? JSON.stringify(this.query.all().map(({ group }) => group)) : "";
     this.#ask({ from: Math.floor(from), to: Math.ceil(until) + 1, groups }, (answer) => this.query.takePast(answer));
   }

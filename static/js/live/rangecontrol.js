@@ -53,7 +53,6 @@ export class RangeControl {
   /** The range before the last change. */
   back() {
     if (this.depth > 0) history.back();
-    else if (!isDefault(this.range)) this.set(DEFAULT_RANGE);
   }
 
   backToLive() {

@@ -47,20 +47,24 @@ export class QuerySeries {
   }
 
   /** What is known already stays: between it and what came now there may be a hole, which is asked for. */
-  #merged({ points, whole: _, ...description }) {
-    const known = new Map(this.series.get(description.id)?.points);
+  #merged({ points, whole, ...description }) {
+    const before = this.series.get(description.id);
+    const known = new Map(before?.points);
     for (const point of points) known.set(point[0], point);
-    return { ...description, points: this.#bounded(known) };
+    const liveFrom = whole || !before ? (points[0]?.[0] ?? Infinity) : before.liveFrom;
+    return this.#bounded({ ...description, liveFrom, points: known });
   }
 
   /** In order of time, as far back as is shown, and thinned where nobody could tell the points apart. */
-  #bounded(known) {
+  #bounded(series) {
+    const known = series.points;
     const ends = [...known.keys()].sort((a, b) => a - b);
     const newestFinal = ends.findLast((end) => known.get(end)[2]);
     const kept = newestFinal === undefined ? ends : ends.filter((end) => end > newestFinal - this.#kept);
     const points = kept.map((end) => known.get(end));
-    const detailFrom = newestFinal === undefined ? -Infinity : newestFinal - DETAIL_MS;
-    return new Map(thinned(points, this.#step, detailFrom).map((point) => [point[0], point]));
+    const detailFrom = Math.max(series.liveFrom, (newestFinal ?? -Infinity) - DETAIL_MS);
+    const shown = thinned(points, this.#step, detailFrom);
+    return { ...series, points: new Map(shown.map((point) => [point[0], point])), step: this.#step, detailFrom };
   }
 
   /** Keep so much of what comes; asking for the past of a longer range sets it. */
@@ -78,7 +82,7 @@ export class QuerySeries {
       if (!known) continue;
       const all = new Map(points);
       for (const [end, point] of known.points) all.set(end, point);
-      this.series.set(id, { ...known, points: this.#bounded(all), step, detailFrom: firstEnd(known.points) });
+      this.series.set(id, this.#bounded({ ...known, points: all }));
     }
     this.#noteExtent(answer);
   }
@@ -92,11 +96,6 @@ export class QuerySeries {
   #noteExtent({ first, last }) {
     [this.first, this.last] = [first, last];
     this.shape += 1;
-  }
-
-  /** Whether all results from then on are here, as the server tells them at once. */
-  reaches(from) {
-    return !this.empty && this.all().every(({ points, slide }) => points.size && firstEnd(points) - slide <= from);
   }
 
   /** The series of a view: what goes on, or a range of the past with live points where it touches now. */
