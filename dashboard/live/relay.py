@@ -24,6 +24,7 @@ from streaming.topics import Topics
 logger = logging.getLogger(__name__)
 
 PUSH_SECONDS = 1.0  # at least
+GATHER_SECONDS = 0.05  # after the first result of a batch: the others are on their way
 PAUSE_SECONDS = 0.2  # between two pushes, at least: what comes meanwhile is told together
 AT_ONCE = 25  # sockets, before others may do something in the event loop
 PLANS_SECONDS = 0.5
@@ -100,6 +101,7 @@ class Relay:
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), PUSH_SECONDS)
+                await asyncio.sleep(GATHER_SECONDS)
             self._news.clear()
             self.hub.shared.clear()
             changed = frozenset(self.hub.take_changed() if self.hub.caught_up else ())

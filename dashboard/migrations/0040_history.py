@@ -156,6 +156,7 @@ class Migration(migrations.Migration):
                 ("level", models.PositiveIntegerField()),
                 ("start", models.BigIntegerField()),
                 ("until", models.BigIntegerField()),
+                ("oldest", models.BigIntegerField()),
                 ("newest", models.BigIntegerField()),
                 ("is_rolled_up", models.BooleanField(default=False)),
                 ("data", models.BinaryField()),

@@ -37,7 +37,7 @@ def days_kept(saved: SavedQuery) -> tuple[int, int]:
 def kept(saved: SavedQuery) -> dict[str, Any]:
     """What a query's page says of its past."""
     segments = Segment.objects.filter(window__query__in=[one.id for one in saved.queries()])
-    found = segments.aggregate(first=Min("start"), size=Sum(Length("data")))
+    found = segments.aggregate(first=Min("oldest"), size=Sum(Length("data")))
     first = None if found["first"] is None else datetime.fromtimestamp(found["first"] / 1000, UTC)
     detail_days, kept_days = days_kept(saved)
     return {"first": first, "size": found["size"] or 0, "detail_days": detail_days, "kept_days": kept_days}

@@ -29,7 +29,8 @@ class Segment(models.Model):
     level = models.PositiveIntegerField()  # ms of a span of which two results are kept; 0: all are
     start = models.BigIntegerField()  # ms since the epoch, inclusive
     until = models.BigIntegerField()  # exclusive
-    newest = models.BigIntegerField()  # the last window end in it
+    oldest = models.BigIntegerField()  # the first window end in it
+    newest = models.BigIntegerField()  # the last one
     is_rolled_up = models.BooleanField(default=False)  # the next level has it, too
     data = models.BinaryField()
 

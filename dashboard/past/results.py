@@ -23,11 +23,15 @@ def past_of(saved: SavedQuery, asked: Asked) -> dict[str, Any]:
     watched = WatchedQuery.listed(saved)
     queries = {query.id: query for query in saved.queries()}
     series, groups = [], 0
+    wanted = reading.Wanted(
+        asked.start,
+        asked.until,
+        most_groups=asked.top,
+        groups=asked.groups if saved.group_by else [()],
+    )
+    pasts = reading.read_all([queries[window.id] for window in watched.windows], wanted)
     for window in watched.windows:
-        wanted = asked.groups if saved.group_by else [()]
-        past = reading.read(
-            queries[window.id], asked.start, asked.until, most_groups=asked.top, groups=wanted
-        )
+        past = pasts[window.id]
         groups = max(groups, past.groups)
         for group, (ends, values) in past.lines.items():
             series.append(

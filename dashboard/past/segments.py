@@ -111,5 +111,7 @@ def _peak(values: Values) -> float:
     return float(known.max()) if len(known) else -np.inf
 
 
-def newest_end(lines: Iterable[Line]) -> int:
-    return max((int(ends[-1]) for ends, _ in lines if len(ends)), default=0)
+def first_and_last(lines: Iterable[Line]) -> tuple[int, int]:
+    """The first and the last window end of lines of which none is empty."""
+    ends = [(int(ends[0]), int(ends[-1])) for ends, _ in lines]
+    return min(first for first, _ in ends), max(last for _, last in ends)

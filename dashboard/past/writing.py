@@ -164,7 +164,7 @@ def _save(segment: Segment, lines: Lines, slide: int) -> None:
     if not lines:
         return
     segment.until = segment.start + segment_length(segment.level, slide)
-    segment.newest = segments.newest_end(lines.values())
+    segment.oldest, segment.newest = segments.first_and_last(lines.values())
     segment.is_rolled_up = False
     segment.data = segments.encode(lines, segment.start)
     segment.save()

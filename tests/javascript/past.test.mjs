@@ -102,3 +102,21 @@ test("no data in a range is said when there are results elsewhere", () => {
   assert.equal(outOfRange(query, query.all(), view), true);
   assert.equal(outOfRange(query, query.all(), { from: NOW - 3 * HOUR, until: NOW }), false);
 });
+
+test("a past that came before the socket told anything is there with its first word", () => {
+  const query = new QuerySeries("q");
+  query.takeEarly(answer(results(NOW - HOUR, NOW - 5 * MINUTE), { from: NOW - HOUR, to: NOW }));
+  assert.equal(query.known, false);
+  query.take(told(results(NOW - 15 * MINUTE, NOW)), NOW);
+  assert.deepEqual(ends(query), results(NOW - HOUR, NOW).map(([end]) => end));
+  assert.equal(query.lacking.size, 0);
+});
+
+test("a shorter range in full detail drops what was thinned", () => {
+  const query = new QuerySeries("q");
+  query.take(told(results(NOW - 10 * MINUTE, NOW)), NOW);
+  query.takePast(answer(thinned(results(NOW - 6 * HOUR, NOW), MINUTE, NOW), { from: NOW - 6 * HOUR, to: NOW, step: MINUTE }));
+  assert.ok(ends(query)[0] < NOW - 5 * HOUR);
+  query.keep(15 * MINUTE);
+  assert.equal(ends(query)[0], NOW - 10 * MINUTE);
+});

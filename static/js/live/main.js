@@ -69,7 +69,7 @@ class LivePage {
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => (panel.missing = true)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
     this.socket.addEventListener("connected", () => {
-      for (const panel of this.panels) panel.past.forget(); // what was missed meanwhile
+      if (this.socket.lostAt !== null) this.panels.forEach((panel) => panel.past.forget()); // what was missed meanwhile
       this.render();
     });
     this.socket.addEventListener("lost", () => this.render());
@@ -102,7 +102,7 @@ class LivePage {
     this.card?.render(facts);
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);
-    this.topLine?.render({ ...facts, delay: this.#delay(facts) });
+    this.topLine?.render({ ...facts, delay: this.#delay(facts), looksBack: !this.control.view().live });
     const pausedAt = this.topLine?.pausedAt ?? null;
     if (pausedAt !== null && !anew) return;
     const now = pausedAt ?? facts.now;

@@ -54,6 +54,7 @@ function note(ctx, area, x, text) {
 }
 
 const NEAR_PX = 40;
+const LABEL_PX = 200; // room that the word “provisional” and a note beside it need
 
 /** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
 export function mergedNotes(notes, at) {
@@ -86,16 +87,17 @@ export const timeMarks = {
     drawn(chart, (ctx, area, at) => {
       ctx.font = FONT;
       const { provisional, stale, label, notes = [], crosshair } = options;
+      const seen = notes.filter(({ time }) => time >= chart.scales.x.min && time <= chart.scales.x.max);
+      const drawnNotes = mergedNotes(seen, at);
       if (provisional && !stale && at(provisional) < area.right) {
         vertical(ctx, area, at(provisional), { colour: faded(token("ink-3"), 0.7), dash: [1, 2] });
-        if (label) {
+        if (label && drawnNotes.every(({ x }) => area.right - x > LABEL_PX)) {
           ctx.fillStyle = token("ink-3");
           ctx.textAlign = "right";
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      const seen = notes.filter(({ time }) => time >= chart.scales.x.min && time <= chart.scales.x.max);
-      for (const { x, text } of mergedNotes(seen, at)) note(ctx, area, x, text);
+      for (const { x, text } of drawnNotes) note(ctx, area, x, text);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

@@ -114,13 +114,13 @@ export class Panel {
     this.#view = view;
     const source = sources.get(this.query.source);
     if (this.missing) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
+    this.past.need(view);
     if (!this.query.known) return this.#showLoading({ query: this.query, connected, state });
     this.#loaded();
     this.#showSwitch();
     const delay = delayOf(this.query, source, now);
     const said = panelState({ query: this.query, connected, state, source, now, delay });
     this.#showBadge(said, delay);
-    this.past.need(view);
     this.#showStrip(said ?? this.#pastState());
     const { until } = view;
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);

@@ -1,5 +1,6 @@
 // Asks for the kept past of a query, when a view reaches further back than the socket tells.
 const TOLD_MS = 15 * 60_000; // how far back the socket tells everything
+const SLACK_MS = 60_000;
 const AGAIN_MS = 10_000; // groups may come and go every second: their past is not asked for as often
 
 export class PastLoader {
@@ -23,13 +24,22 @@ export class PastLoader {
 
   /** Ask for what this view lacks; does nothing while it is asked for, or there. */
   need(view) {
-    if (!this.base || !this.query.known) return;
-    if (view.live) this.#needOlder(view);
+    if (!this.base) return;
+    if (view.live && !this.query.known) this.#needEarly(view);
+    else if (view.live) this.#needOlder(view);
     else this.#needRange(view);
   }
 
+  /** Before the socket has told anything: of groups, the greatest are mostly those that it will tell. */
+  #needEarly({ from, until, key }) {
+    if (until - from <= TOLD_MS || this.#asked === key) return;
+    [this.#asked, this.#askedAt] = [key, performance.now()];
+    this.#ask({ from: Math.floor(from), to: Math.ceil(until) + 1 }, (answer) => this.query.takeEarly(answer));
+  }
+
   #needOlder({ from, until, key }) {
-    if (until - from <= TOLD_MS) return this.query.keep(until - from);
+    if (until - from <= TOLD_MS) this.query.keep(until - from);
+    if (until - from <= TOLD_MS && this.query.toldFrom() <= from + SLACK_MS) return;
     const lacks = this.query.lacking.size > 0 && performance.now() - this.#askedAt > AGAIN_MS;
     if (this.#asked === key && !lacks) return;
     [this.#asked, this.#askedAt] = [key, performance.now()];

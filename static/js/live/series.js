@@ -5,6 +5,7 @@ export class QuerySeries {
   #sequence = 0;
   #kept = DETAIL_MS; // before the newest final result
   #step = 0; // of older points the least and the greatest of such spans are kept; 0: all
+  #early = null; // an answer about the past that came before the socket told anything
   #fixed = null; // of a range that does not go on: {from, until, series}
 
   constructor(key) {
@@ -43,6 +44,7 @@ export class QuerySeries {
     if (message.series.some((one) => one.points.length)) this.updatedAt = now;
     this.series = new Map(message.series.map((one) => [one.id, this.#merged(one)]));
     for (const { id, whole } of message.series) if (whole) this.lacking.add(id);
+    if (this.#early) this.takeEarly(this.#early);
     return true;
   }
 
@@ -67,9 +69,19 @@ export class QuerySeries {
     return { ...series, points: new Map(shown.map((point) => [point[0], point])), step: this.#step, detailFrom };
   }
 
-  /** Keep so much of what comes; asking for the past of a longer range sets it. */
+  /** Keep so much of what comes, in such detail; older points in another detail have to be asked for again. */
   keep(span, step = 0) {
+    if (step !== this.#step) {
+      for (const series of this.series.values()) {
+        series.points = new Map([...series.points].filter(([end]) => end >= series.liveFrom));
+      }
+    }
     [this.#kept, this.#step] = [Math.max(DETAIL_MS, span), step];
+  }
+
+  /** From when on the socket has told all results of all lines. */
+  toldFrom() {
+    return Math.max(-Infinity, ...this.all().map(({ liveFrom, slide }) => liveFrom - slide));
   }
 
   /** Take in the kept past of a range that goes on: older points of series that are there. */
@@ -85,6 +97,14 @@ export class QuerySeries {
       this.series.set(id, this.#bounded({ ...known, points: all }));
     }
     this.#noteExtent(answer);
+  }
+
+  /** Take in a past that was asked for before it was known which series there are. */
+  takeEarly(answer) {
+    this.#early = this.known ? null : answer;
+    if (!this.known) return;
+    this.takePast(answer);
+    for (const { id } of answer.series) this.lacking.delete(id);
   }
 
   /** Take in a range that does not go on: it is shown as it is, with what is revised since. */
