@@ -30,11 +30,15 @@ Progress = Callable[[str], None]
 class Stage:
     """An installation with a broker; web processes are started on it."""
 
-    bootstrap_servers: str
+    broker: Broker
     var_dir: Path
     environment: dict[str, str]
     stack: ExitStack
     made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.broker.bootstrap_servers
 
     def run(self, *command: str) -> str:
         done = subprocess.run(
@@ -62,9 +66,9 @@ class Stage:
         self.stack.callback(_end, process)
         return process
 
-    def web(self) -> tuple[int, subprocess.Popen[bytes]]:
+    def web(self, port: int | None = None) -> tuple[int, subprocess.Popen[bytes]]:
         """A web process, ready: its port and itself."""
-        port = free_port()
+        port = port or free_port()
         process = self.start("manage.py", "runserver", f"{HOST}:{port}", "--noreload", "--verbosity", "0")
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not _accepts(port):
@@ -104,7 +108,7 @@ def stage() -> Iterator[Stage]:
         }
         environment.pop("DATABASE_URL", None)  # SQLite in its own directory
         create_topics(broker.bootstrap_servers, Topics(PREFIX).shared())
-        made = Stage(broker.bootstrap_servers, var_dir, environment, stack)
+        made = Stage(broker, var_dir, environment, stack)
         made.run("manage.py", "migrate", "--verbosity", "0")
         yield made
 
