@@ -1,7 +1,7 @@
 // A live panel: badge, state strip, chart, legend. Everything it says comes from the socket.
 import { joinCrosshair, pointAt } from "./crosshair.js";
 import { dot, icon, make, setText } from "./dom.js";
-import { clock, duration, number, whole, windowLength } from "./format.js";
+import { clock, duration, number, spanWords, whole, windowLength } from "./format.js";
 import { Legend } from "./legend.js";
 import { LineChart, shownFrom } from "./linechart.js";
 import { PastLoader } from "./past.js";
@@ -152,6 +152,8 @@ export class Panel {
 
   /** What there is to say of the kept past, where it is shown. */
   #pastState() {
+    const waited = this.past.loading ? performance.now() - this.past.askedAt : 0;
+    if (waited > LOADING_TEXT_AFTER_MS) return this.#stillLoading({ text: "Cancel", run: () => this.past.cancel() });
     if (!this.past.problem) return null;
     return { tone: "is-warn", icon: "history-off", bold: "The past is not shown.", rest: `${this.past.problem} Trying again.` };
   }
@@ -217,8 +219,9 @@ export class Panel {
     this.strip.hidden = !said;
     if (!said) return this.strip.replaceChildren();
     this.strip.className = `strip-line ${said.tone}`;
-    const action = said.action ? make("a", "btn btn-small", said.action.text) : null;
-    if (action) action.href = said.action.address;
+    const action = said.action ? make(said.action.run ? "button" : "a", "btn btn-small", said.action.text) : null;
+    if (said.action?.run) action.addEventListener("click", said.action.run);
+    else if (action) action.href = said.action.address;
     this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []));
   }
 
@@ -242,6 +245,13 @@ export class Panel {
     this.middle.replaceChildren(icon(symbol), make("b", "", bold), make("p", "", rest), ...(action ? [action] : []));
   }
 
+  #stillLoading(action = null) {
+    const { from, until } = this.#view;
+    const count = this.query.series.size;
+    const series = count ? ` of ${count} series` : "";
+    return { tone: "", icon: "loader", bold: "Still loading:", rest: `${spanWords(until - from)}${series}.`, action };
+  }
+
   #loaded() {
     this.skeleton.hidden = true;
     this.element.classList.remove("is-loading");
@@ -250,8 +260,7 @@ export class Panel {
   #showLoading(facts) {
     const waited = performance.now() - this.#began;
     this.skeleton.hidden = waited < LOADING_AFTER_MS;
-    const slow = { tone: "", icon: "loader", bold: "Still loading:", rest: `${rangeWords(this.control.range, this.control.now()).toLowerCase()}.` };
-    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? slow : null));
+    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? this.#stillLoading() : null));
   }
 
   #pick(id, hides) {

@@ -5,7 +5,6 @@ const AGAIN_MS = 10_000; // groups may come and go every second: their past is n
 
 export class PastLoader {
   #asked = null;
-  #askedAt = -Infinity;
   #abort = null;
 
   /** `base` is the address under which the past of every query lies. */
@@ -13,6 +12,7 @@ export class PastLoader {
     this.query = query;
     this.base = base;
     this.loading = false;
+    this.askedAt = -Infinity;
     this.problem = "";
     this.onChange = null;
   }
@@ -33,16 +33,16 @@ export class PastLoader {
   /** Before the socket has told anything: of groups, the greatest are mostly those that it will tell. */
   #needEarly({ from, until, key }) {
     if (until - from <= TOLD_MS || this.#asked === key) return;
-    [this.#asked, this.#askedAt] = [key, performance.now()];
+    this.#asked = key;
     this.#ask({ from: Math.floor(from), to: Math.ceil(until) + 1 }, (answer) => this.query.takeEarly(answer));
   }
 
   #needOlder({ from, until, key }) {
     if (until - from <= TOLD_MS) this.query.keep(until - from);
     if (until - from <= TOLD_MS && this.query.toldFrom() <= from + SLACK_MS) return;
-    const lacks = this.query.lacking.size > 0 && performance.now() - this.#askedAt > AGAIN_MS;
+    const lacks = this.query.lacking.size > 0 && performance.now() - this.askedAt > AGAIN_MS;
     if (this.#asked === key && !lacks) return;
-    [this.#asked, this.#askedAt] = [key, performance.now()];
+    this.#asked = key;
     this.query.lacking.clear();
     const groups = this.query.groupBy.length ? JSON.stringify(this.query.all().map(({ group }) => group)) : "";
     this.#ask({ from: Math.floor(from), to: Math.ceil(until) + 1, groups }, (answer) => this.query.takePast(answer));
@@ -55,10 +55,17 @@ export class PastLoader {
     this.#ask({ from: Math.floor(from), to: Math.ceil(until) }, (answer) => this.query.takeRange(answer));
   }
 
+  /** Ask no longer: what is there is shown, until another range is asked for. */
+  cancel() {
+    this.#abort?.abort();
+    this.loading = false;
+    this.onChange?.();
+  }
+
   async #ask(asked, take) {
     this.#abort?.abort();
     const abort = (this.#abort = new AbortController());
-    this.loading = true;
+    [this.loading, this.askedAt] = [true, performance.now()];
     try {
       const address = new URL(`${this.base}${this.query.key}/`, location.href);
       for (const [name, value] of Object.entries(asked)) if (value !== "") address.searchParams.set(name, value);
