@@ -126,7 +126,7 @@ export class Panel {
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
     this.#showRange(series);
-    const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
+    const stale = this.#staleFrom(said, now);
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest, notes };
     const shownTo = stale && view.live ? Math.max(stale, this.#newestFinal()) : until;
     const from = view.live && view.isDefault ? shownFrom(oldest, until) : view.from;
@@ -175,6 +175,13 @@ export class Panel {
   #newestFinal() {
     const finals = this.query.all().flatMap(({ points }) => [...points.values()].filter(([, , final]) => final));
     return finals.length ? Math.max(...finals.map(([end]) => end)) : -Infinity;
+  }
+
+  /** Where nothing new can have come, if it can be seen. */
+  #staleFrom(said, now) {
+    if (!said?.from || this.query.empty) return null;
+    const from = Math.min(this.query.newestEnd(), said.from, now);
+    return this.#view.live || from < this.#view.until ? from : null;
   }
 
   #firstProvisional(source, now) {

@@ -1,7 +1,7 @@
 // Asks for the kept past of a query, when a view reaches further back than the socket tells.
 const TOLD_MS = 15 * 60_000; // how far back the socket tells everything
 const SLACK_MS = 60_000;
-const AGAIN_MS = 10_000; // groups may come and go every second: their past is not asked for as often
+const AGAIN_MS = 5_000; // groups may come and go every second: their past is not asked for as often
 
 export class PastLoader {
   #asked = null;
@@ -38,8 +38,12 @@ export class PastLoader {
   }
 
   #needOlder({ from, until, key }) {
-    if (until - from <= TOLD_MS) this.query.keep(until - from);
-    if (until - from <= TOLD_MS && this.query.toldFrom() <= from + SLACK_MS) return;
+    const isShort = until - from <= TOLD_MS;
+    if (isShort && this.#asked !== key) this.query.keep(until - from);
+    if (isShort && this.query.toldFrom() <= from + SLACK_MS) {
+      this.#asked = key;
+      return;
+    }
     const lacks = this.query.lacking.size > 0 && performance.now() - this.askedAt > AGAIN_MS;
     if (this.#asked === key && !lacks) return;
     this.#asked = key;
