@@ -15,7 +15,7 @@ from optimizer.queries import AnyQuery
 from streaming.results import GroupKey
 
 LOADED_AT_ONCE = 500  # segments
-MOST_SPANS = 360  # of a line, each with two results: more than that many cannot be told apart on a chart
+MOST_SPANS = 240  # of a line, each with two results: more than that many cannot be told apart on a chart
 STEPS = [
     *(second * 1_000 for second in (1, 2, 5, 10, 15, 30)),
     *(minute * MINUTE for minute in (1, 2, 5, 10, 15, 30)),
@@ -77,7 +77,7 @@ def chosen_step(span: int, slide: int) -> int:
     """How long the spans are of which two results are shown; 0: all of them fit.
 
     >>> chosen_step(15 * MINUTE, 1_000), chosen_step(6 * HOUR, 10_000), chosen_step(30 * DAY, 10_000)
-    (5000, 60000, 7200000)
+    (5000, 120000, 10800000)
     >>> chosen_step(15 * MINUTE, 10_000)
     0
     """
