@@ -209,3 +209,9 @@ def test_only_origins_of_the_administrators_choice_may_embed(
     assert shown["Content-Security-Policy"] == "frame-ancestors 'self' https://intranet.example.org"
     assert "X-Frame-Options" not in shown
     assert stranger.get("/sign-in/")["X-Frame-Options"] == "DENY"
+
+
+def test_a_dashboard_asks_for_its_modules_at_once(hall: Board, as_ana: Client) -> None:
+    page = as_ana.get("/dashboards/hall/").content.decode()
+    for module in ("main", "panel", "series"):
+        assert f'<link rel="modulepreload" href="/static/js/live/{module}.js">' in page
