@@ -9,7 +9,7 @@ from django.db import OperationalError, close_old_connections
 from kafka import KafkaConsumer, TopicPartition
 
 from dashboard.past.known import known_windows
-from dashboard.past.writing import Displaced, Writer
+from dashboard.past.writing import Displaced, Writer, new_owner
 from streaming.results import decode
 from streaming.topics import Topics, create_topics
 
@@ -31,7 +31,8 @@ class Follower:
         self._bootstrap_servers = bootstrap_servers
         self._topics = topics
         self._stopping = stopping
-        self._writer = Writer(topics.results)
+        self._owner = new_owner()  # the same after an error: nobody has to be silent first
+        self._writer = Writer(topics.results, self._owner)
         self._waits = False
 
     def run(self) -> None:
@@ -49,7 +50,7 @@ class Follower:
 
     def _follow(self) -> None:
         close_old_connections()
-        self._writer = Writer(self._topics.results)
+        self._writer = Writer(self._topics.results, self._owner)
         offset = self._writer.claim()
         if offset is None:
             if not self._waits:

@@ -33,12 +33,16 @@ class Displaced(Exception):
     """Another writer has taken over."""
 
 
+def new_owner() -> str:
+    return secrets.token_hex(16)
+
+
 class Writer:
     """Blocks in, segments out. `claim` first; then `take` and `flush`."""
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, owner: str = "") -> None:
         self.topic = topic
-        self.owner = secrets.token_hex(16)
+        self.owner = owner or new_owner()
         self._blocks: dict[str, list[ResultBlock]] = {}
         self.pending = 0  # results taken and not yet written
 

@@ -1,24 +1,26 @@
 """The process that writes history, on a real broker: ended and started again, it misses nothing."""
 
-import threading
 import time
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import OperationalError
 from kafka import KafkaProducer
 
 from dashboard.models import HistoryPlace, SavedQuery, Source
 from dashboard.past import following, reading
 from dashboard.past.following import Follower
+from dashboard.past.writing import SILENT_AFTER, Writer
 from optimizer.queries import AnyQuery
 from streaming.results import ResultBlock, encode
-from streaming.topics import Topics, create_topics, delete_topics
+from streaming.topics import Topics, create_topics
 from tests.dashboard.live.messages import block
 
 END = 1_800_000_000_000
 PATIENCE_SECONDS = 30
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -56,26 +58,11 @@ def results(window: AnyQuery, first: int, count: int) -> list[ResultBlock | byte
     return [block(END + at * 10_000, {(): float(at)}, query=window.id) for at in range(first, first + count)]
 
 
-class Process:
-    """What `runhistory` runs, in a thread."""
-
-    def __init__(self, broker: str, topics: Topics) -> None:
-        self._stopped = threading.Event()
-        follower = Follower(broker, topics, self._stopped.is_set)
-        self._thread = threading.Thread(target=follower.run)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join(PATIENCE_SECONDS)
-        assert not self._thread.is_alive()
-
-
-def until(condition: Callable[[], bool]) -> None:
+def follow(broker: str, topics: Topics, is_done: Callable[[], bool]) -> None:
+    """What `runhistory` runs, until it is done."""
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    Follower(broker, topics, lambda: is_done() or time.monotonic() > deadline).run()
+    assert time.monotonic() <= deadline
 
 
 def kept(window: AnyQuery) -> list[float]:
@@ -87,32 +74,50 @@ def test_what_comes_while_nobody_writes_is_written_by_the_next(
     broker: str, topics: Topics, window: AnyQuery
 ) -> None:
     send(broker, topics, [*results(window, 0, 5), b"\xc1 nonsense"])
-    first = Process(broker, topics)
-    until(lambda: kept(window) == [0.0, 1.0, 2.0, 3.0, 4.0])
-    first.stop()
+    follow(broker, topics, lambda: len(kept(window)) == 5)
     assert HistoryPlace.objects.get(topic=topics.results).offset == 6
     send(broker, topics, results(window, 5, 3))
-    second = Process(broker, topics)
-    until(lambda: len(kept(window)) == 8)
-    second.stop()
+    follow(broker, topics, lambda: len(kept(window)) == 8)
     assert kept(window) == [float(at) for at in range(8)]
 
 
-def test_of_two_processes_one_writes_and_the_other_takes_its_place(
+def test_while_another_writes_it_waits_and_then_takes_its_place(
     broker: str, topics: Topics, window: AnyQuery
 ) -> None:
-    first = Process(broker, topics)
-    until(lambda: HistoryPlace.objects.exclude(owner="").exists())
-    owner = HistoryPlace.objects.get().owner
-    second = Process(broker, topics)
+    other = Writer(topics.results)
+    assert other.claim() == 0
     send(broker, topics, results(window, 0, 4))
-    until(lambda: len(kept(window)) == 4)
-    assert HistoryPlace.objects.get().owner == owner
-    first.stop()
-    send(broker, topics, results(window, 4, 4))
-    until(lambda: len(kept(window)) == 8)
-    second.stop()
-    assert kept(window) == [float(at) for at in range(8)]
+    ends_at, looked = time.monotonic() + 2, []
+
+    def is_done() -> bool:
+        looked.append(kept(window))
+        if time.monotonic() > ends_at and HistoryPlace.objects.get().owner == other.owner:
+            assert not any(looked)
+            other.release()
+        return len(looked[-1]) == 4
+
+    follow(broker, topics, is_done)
+    assert kept(window) == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_after_an_error_the_same_process_goes_on_at_once(
+    broker: str, topics: Topics, window: AnyQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = []
+    flush = Writer.flush
+
+    def broken_once(self: Writer, *arguments: Any) -> None:
+        if not failures:
+            failures.append(True)
+            raise OperationalError("the disk is away")
+        flush(self, *arguments)
+
+    monkeypatch.setattr(Writer, "flush", broken_once)
+    send(broker, topics, results(window, 0, 3))
+    began = time.monotonic()
+    follow(broker, topics, lambda: len(kept(window)) == 3)
+    assert failures
+    assert time.monotonic() - began < SILENT_AFTER.total_seconds() / 2
 
 
 def test_a_topic_that_was_made_anew_is_read_from_its_start(
@@ -120,8 +125,5 @@ def test_a_topic_that_was_made_anew_is_read_from_its_start(
 ) -> None:
     HistoryPlace.objects.create(topic=topics.results, offset=1_000)
     send(broker, topics, results(window, 0, 2))
-    process = Process(broker, topics)
-    until(lambda: len(kept(window)) == 2)
-    process.stop()
+    follow(broker, topics, lambda: len(kept(window)) == 2)
     assert HistoryPlace.objects.get().offset == 2
-    delete_topics(broker, [topics.results])
