@@ -4,6 +4,7 @@ from dashboard.accounts.models import ApiToken, Grant, Notice, SignIn
 from dashboard.audit.models import AuditEntry
 from dashboard.boards.models import Board, FirstBoard, Panel
 from dashboard.connections.models import Connection
+from dashboard.past.models import HistoryPlace, HistoryPolicy, Note, PastWindow, Segment, ShareLink
 from dashboard.planning.models import PlanVersion
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
@@ -15,10 +16,16 @@ __all__ = [
     "Connection",
     "FirstBoard",
     "Grant",
+    "HistoryPlace",
+    "HistoryPolicy",
+    "Note",
     "Notice",
     "Panel",
+    "PastWindow",
     "PlanVersion",
     "SavedQuery",
+    "Segment",
+    "ShareLink",
     "SignIn",
     "Source",
 ]

@@ -163,6 +163,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
+# Whose pages may show a dashboard of ours by a share link; no others can frame any page.
+EMBED_ORIGINS = env.list("MILLRACE_EMBED_ORIGINS", default=[])
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("dashboard.boards.urls")),
+    path("", include("dashboard.past.urls")),
     path("", include("dashboard.accounts.urls")),
     path("audit/", include("dashboard.audit.urls")),
     path("sources/", include("dashboard.sources.urls")),

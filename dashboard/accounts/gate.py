@@ -38,10 +38,15 @@ MERE_LOOKS = {
     "dashboards/<slug:slug>/first/",
     "api/dashboards/<slug:key>/star",
 }
-# What is made of a thing is its maker's own; the thing stays as it is.
-COPIES = {"dashboards/<slug:slug>/duplicate/", "api/dashboards/<slug:key>/duplicate"}
+# What is made of a thing, or noted beside it, is its maker's own; the thing stays as it is.
+OWN_WORK = {
+    "dashboards/<slug:slug>/duplicate/",
+    "api/dashboards/<slug:key>/duplicate",
+    "dashboards/<slug:slug>/notes/",
+    "dashboards/<slug:slug>/notes/<int:pk>/remove/",
+}
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-NAMES_A_THING = re.compile(r"^(?:api/)?(sources|plan|queries|dashboards|connections)/<slug:(\w+)>")
+NAMES_A_THING = re.compile(r"^(?:api/)?(sources|plan|queries|history|dashboards|connections)/<slug:(\w+)>")
 
 
 def thing_at(match: ResolverMatch) -> Thing | None:
@@ -50,7 +55,7 @@ def thing_at(match: ResolverMatch) -> Thing | None:
     if named is None:
         return None
     place, key = named[1], match.kwargs[named[2]]
-    if place == "queries":
+    if place in ("queries", "history"):
         return SavedQuery.with_deleted.select_related("source__created_by", "owner").filter(key=key).first()
     if place == "dashboards":
         return Board.with_deleted.select_related("owner").filter(slug=key).first()
@@ -74,7 +79,7 @@ def check_address(person: User, request: HttpRequest) -> None:
     if request.method in SAFE_METHODS or match.route.startswith(OWN_AFFAIRS) or match.route in MERE_LOOKS:
         return
     check_may_edit(person)
-    if thing is not None and match.route not in COPIES:
+    if thing is not None and match.route not in OWN_WORK:
         check_may_change(person, thing)
 
 

@@ -95,7 +95,7 @@ def _granted(person: User, model: type[Shared], **more: Any) -> Any:
     """The keys of what was given to this person, or to a group that they are in."""
     field = "source" if model is Source else "board"
     grants = Grant.objects.filter(Q(person=person) | Q(group__user=person), **more)
-    return grants.filter(**{f"{field}__isnull": False}).values(field)
+    return grants.filter(**{f"{field}__isnull": False}).values_list(field, flat=True)
 
 
 def may_see(person: User, thing: Thing) -> bool:

@@ -17,6 +17,10 @@ LEFT_OUT = {
     "last_used_at",
     "date_joined",
     "position",
+    "x",
+    "y",
+    "w",
+    "h",
     "paused_by",
     "for_all",
 }

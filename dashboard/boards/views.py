@@ -15,6 +15,7 @@ from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import (
     check_may_change,
     may_change,
+    may_share,
     visible_boards,
     visible_queries,
     visible_sources,
@@ -108,6 +109,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
         "board": found,
         "panels": _panels(found, person),
         "may_change": may_change(person, found),
+        "may_share": may_share(person, found),
         "starred": found.starred_by.filter(pk=person.pk).exists(),
         "first": FirstBoard.objects.filter(person=person, board=found).exists(),
         "form": AddPanelForm(visible_queries(person)),

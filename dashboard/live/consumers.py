@@ -1,11 +1,13 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
-Client messages: `watch` {queries, shows, sources, rows, board, plan, health}, `ack` {count}. Server
-messages: `state`, `source`, `health`, `throughput`, `missing`, `rows` (of a list), `snapshot` and `update` of
-a query (numbered per query: a gap shows). A query that is changed, paused or resumed begins with a snapshot
-again. `shows` says how many groups and which windows of a grouped query are shown. `refused` says of a query,
-source or dashboard that its viewer may not see it, from the start or from now on; `notices` how many others
-ask this viewer for something.
+Client messages: `watch` {queries, shows, sources, rows, board, plan, health}, `ack` {count}. The server sends
+lists of messages, all that is new at a time in one frame: `state`, `source`, `health`, `throughput`,
+`missing`, `rows` (of a list), `snapshot` and `update` of a query (numbered per query: a gap shows). A query
+that is changed, paused or resumed begins with a snapshot again. `shows` says how many groups and which
+windows of a grouped query are shown. `refused` says of a query, source or dashboard that its viewer may not
+see it, from the start or from now on; `notices` how many others ask this viewer for something.
+
+Somebody with a link to a dashboard and no account sees the queries of that dashboard, while the link holds.
 """
 
 import asyncio
@@ -13,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
@@ -27,16 +30,17 @@ from dashboard.accounts.rights import (
     visible_queries,
     visible_sources,
 )
-from dashboard.live.feed import PLAIN, WatchedQuery, Wish
+from dashboard.live.feed import PLAIN, Message, WatchedQuery, Wish, encoded
 from dashboard.live.hub import Hub
-from dashboard.live.relay import EVERYONE, ensure_running, query_group, wall_clock
+from dashboard.live.relay import ensure_running, wall_clock
 from dashboard.live.viewer import Viewer
 from dashboard.models import Board, SavedQuery, Source
+from dashboard.past.links import open_link, queries_of
 
-RENEW_SECONDS = 6 * 3600.0  # channel groups forget their members after 24 h
 MAX_WATCHED = 200
 MAX_ROWS = 1_000
 SIGNED_OUT = 4401  # the code with which a socket ends whose session has ended
+LINK_SECONDS = 10.0  # after which it is looked at again
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -45,6 +49,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     def __init__(self, start_relay: Callable[[], Hub] = ensure_running) -> None:
         super().__init__()
         self._start_relay = start_relay
+        self._hub: Hub | None = None
         self._viewer: Viewer | None = None
         self._wanted: list[str] = []  # keys of queries, also of those that are missing
         self._wishes: dict[str, Wish] = {}  # by key of a query
@@ -53,23 +58,36 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._board = ""
         self._told_refused: set[tuple[str, str]] = set()
         self._waiting: Waiting | None = None
-        self._renewed_at = time.monotonic()
+        self._link = ""  # token of a link, for somebody who has not signed in
+        self._shared: set[str] = set()  # keys of the queries that it opens
+        self._link_due = 0.0
         self._telling = asyncio.Lock()
 
     async def connect(self) -> None:
-        if not self.scope["user"].is_authenticated:
+        if not self.scope["user"].is_authenticated and not await self._open_link():
             await self.close()  # before accepting: the handshake is refused
             return
-        self._person: User = self.scope["user"]
-        self._viewer = Viewer(self._start_relay())
+        self._person: User | None = None if self._link else self.scope["user"]
+        self._hub = self._start_relay()
+        self._viewer = Viewer(self._hub)
         await self.accept()
-        await self.channel_layer.group_add(EVERYONE, self.channel_name)
+        self._hub.listeners.add(self)
         await self._tell(self._viewer)
 
     async def disconnect(self, code: int) -> None:
-        if self._viewer is not None:
-            for group in _groups(self._viewer):
-                await self.channel_layer.group_discard(group, self.channel_name)
+        if self._hub is not None:
+            self._hub.listeners.discard(self)
+
+    async def _open_link(self) -> bool:
+        asked = parse_qs(self.scope.get("query_string", b"").decode("latin-1"))
+        self._link = asked.get("share", [""])[0]
+        return bool(self._link) and await self._link_holds()
+
+    async def _link_holds(self) -> bool:
+        self._link_due = time.monotonic() + LINK_SECONDS
+        found: set[str] | None = await _queries_of_link(self._link)
+        self._shared = found or set()
+        return found is not None
 
     async def receive_json(self, content: Any, **kwargs: Any) -> None:
         if self._viewer is None or not isinstance(content, dict):
@@ -78,14 +96,21 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._viewer.heard(count if isinstance(count, int) else 0)
         if content.get("type") == "watch":
             await self._watch(self._viewer, content)
-        await self._tell(self._viewer)
-
-    async def query_changed(self, event: dict[str, Any]) -> None:
-        if self._viewer is not None:
-            self._viewer.changed(event["query"])
             await self._tell(self._viewer)
 
-    async def plan_made(self, event: dict[str, Any]) -> None:
+    async def told(self, changed: frozenset[str]) -> None:
+        viewer = self._viewer
+        if viewer is None:
+            return
+        gone = self._link and time.monotonic() >= self._link_due and not await self._link_holds()
+        if viewer.dead or gone:
+            await self.close()
+            return
+        for key in changed & viewer.watched:
+            viewer.changed(key)
+        await self._tell(viewer)
+
+    async def plan_made(self) -> None:
         """Somebody changed, paused, resumed, deleted or brought back a query of a source."""
         viewer = self._viewer
         if viewer is None or not (self._wanted or self._listed):
@@ -93,68 +118,62 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         await self._redefine(viewer, await self._look_up())
         await self._tell(viewer)
 
-    async def rights_changed(self, event: dict[str, Any]) -> None:
+    async def rights_changed(self) -> None:
         """Somebody's rights changed, perhaps this viewer's: what may not be seen any more ends now."""
         viewer = self._viewer
         if viewer is None:
             return
-        session = self.scope.get("session")
-        person = await _still_there(self._person.pk, session.session_key if session is not None else None)
-        if person is None:
+        if not await self._is_still_there():
             await self.close(code=SIGNED_OUT)
             return
-        self._person = person
         await self._redefine(viewer, await self._look_up())
         await self._tell_waiting(viewer)
         await self._tell(viewer)
 
+    async def _is_still_there(self) -> bool:
+        if self._person is None:
+            return await self._link_holds()
+        session = self.scope.get("session")
+        person = await _still_there(self._person.pk, session.session_key if session is not None else None)
+        self._person = person or self._person
+        return person is not None
+
     async def _look_up(self) -> "Found":
+        if self._person is None:
+            return await _look_up_shared([key for key in self._wanted if key in self._shared], self._wishes)
         return await _look_up(
             self._person, self._wanted, self._wishes, self._listed, self._watched_sources, self._board
         )
 
     async def _redefine(self, viewer: Viewer, found: "Found") -> None:
         gone = sorted(viewer.watched - found.queries.keys())
-        for key in gone:
-            await self.channel_layer.group_discard(query_group(key), self.channel_name)
-        for key in found.queries.keys() - viewer.watched:
-            await self.channel_layer.group_add(query_group(key), self.channel_name)
         viewer.redefine(found.queries)
         viewer.keep_sources(found.sources)
         viewer.list_rows(found.rows)
         viewer.may_name = found.may_name
-        await self._tell_refused(viewer, found)
-        for key in gone:
-            if ("query", key) not in found.refused:
-                await self.send_json(viewer.numbered({"type": "missing", "key": key}))
+        refused = self._newly_refused(found)
+        missing = [{"type": "missing", "key": key} for key in gone if ("query", key) not in found.refused]
+        await self._send([viewer.numbered(message) for message in [*refused, *missing]])
 
-    async def _tell_refused(self, viewer: Viewer, found: "Found") -> None:
-        for kind, key in sorted(found.refused.keys() - self._told_refused):
-            bold, rest = found.refused[kind, key]
-            message = {"type": "refused", "kind": kind, "key": key, "bold": bold, "rest": rest}
-            await self.send_json(viewer.numbered(message))
+    def _newly_refused(self, found: "Found") -> list[Message]:
+        new = sorted(found.refused.keys() - self._told_refused)
         self._told_refused = set(found.refused)
+        return [
+            {"type": "refused", "kind": kind, "key": key, "bold": bold, "rest": rest}
+            for kind, key in new
+            for bold, rest in [found.refused[kind, key]]
+        ]
 
     async def _tell_waiting(self, viewer: Viewer) -> None:
+        if self._person is None:
+            return
         waiting = await _waiting_for(self._person)
         if waiting != self._waiting:
             is_new = self._waiting is not None and waiting.count > self._waiting.count
             self._waiting = waiting
             sentence = waiting.newest if is_new else ""
             message = {"type": "notices", "waiting": waiting.count, "sentence": sentence}
-            await self.send_json(viewer.numbered(message))
-
-    async def clock_tick(self, event: dict[str, Any]) -> None:
-        if self._viewer is None:
-            return
-        if self._viewer.dead:
-            await self.close()
-            return
-        if time.monotonic() - self._renewed_at > RENEW_SECONDS:
-            self._renewed_at = time.monotonic()
-            for group in _groups(self._viewer):
-                await self.channel_layer.group_add(group, self.channel_name)
-        await self._tell(self._viewer)
+            await self._send([viewer.numbered(message)])
 
     async def _watch(self, viewer: Viewer, wanted: dict[str, Any]) -> None:
         keys, source_keys = _texts(wanted.get("queries")), _texts(wanted.get("sources"))
@@ -166,30 +185,25 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._board = wanted["board"] if isinstance(wanted.get("board"), str) else ""
         found = await self._look_up()
         queries, sources = found.queries, found.sources
-        for key in viewer.watched - queries.keys():
-            await self.channel_layer.group_discard(query_group(key), self.channel_name)
-        for key in queries:
-            await self.channel_layer.group_add(query_group(key), self.channel_name)
         throughput, health = wanted.get("plan") is True, wanted.get("health") is True
         viewer.watch(queries, sources, throughput=throughput, health=health)
         viewer.list_rows(found.rows)
         viewer.may_name = found.may_name
         self._told_refused = set()
-        await self._tell_refused(viewer, found)
-        refused = {key for _, key in found.refused}
-        for key in sorted({*keys, *source_keys} - {*queries, *sources} - refused):
-            await self.send_json(viewer.numbered({"type": "missing", "key": key}))
-        if self._waiting is None:
+        refused = self._newly_refused(found)
+        absent = {*keys, *source_keys} - {*queries, *sources} - {key for _, key in found.refused}
+        missing = [{"type": "missing", "key": key} for key in sorted(absent)]
+        await self._send([viewer.numbered(message) for message in [*refused, *missing]])
+        if self._waiting is None and self._person is not None:
             self._waiting = await _waiting_for(self._person)  # the page itself says how many wait at first
 
     async def _tell(self, viewer: Viewer) -> None:
         async with self._telling:
-            for message in viewer.news(wall_clock()):
-                await self.send_json(message)
+            await self._send(viewer.news(wall_clock()))
 
-
-def _groups(viewer: Viewer) -> list[str]:
-    return [EVERYONE, *map(query_group, viewer.watched)]
+    async def _send(self, messages: list[Message]) -> None:
+        if messages:
+            await self.send(text_data=encoded(messages))
 
 
 def _texts(value: Any, most: int = MAX_WATCHED) -> list[str]:
@@ -247,5 +261,21 @@ def _look_up(
     )
 
 
+@database_sync_to_async  # type: ignore[untyped-decorator]
+def _look_up_shared(keys: list[str], wishes: dict[str, Wish]) -> Found:
+    """For somebody who has a link: queries, and nothing else that there is."""
+    saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
+    queries = {
+        query.key: WatchedQuery.of(query, wall_clock(), wishes.get(query.key, PLAIN)) for query in saved
+    }
+    return Found(queries, {}, [], set(), {})
+
+
 _still_there = database_sync_to_async(still_there)
 _waiting_for = database_sync_to_async(waiting_for)
+
+
+@database_sync_to_async  # type: ignore[untyped-decorator]
+def _queries_of_link(token: str) -> set[str] | None:
+    link = open_link(token)
+    return None if link is None else queries_of(link)

@@ -4,8 +4,12 @@ A `QueryFeed` remembers what its viewer has: it answers with all of it first, th
 since, however long that was. A slow viewer gets fewer and larger messages, and nothing ever queues up.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from dashboard.accounts.people import first_name
 from dashboard.live import spans
@@ -26,6 +30,45 @@ MOST_GROUPS = 50
 UNKNOWN_REACH_MS = 60_000
 
 Message = dict[str, Any]
+
+
+class Shared(dict[str, Any]):
+    """A message that many viewers get alike, put into JSON once; what is a viewer's own comes before it."""
+
+    text: str = ""
+
+    def own(self, **own: Any) -> "Shared":
+        copy = Shared(self, **own)
+        copy.text = self.text
+        return copy
+
+
+OWN_MEMBERS = ("count", "sequence", "clock", "failing")
+
+
+def shared(hub: Hub, key: object, make: Callable[[], Message]) -> Shared:
+    """The message of this key, made by whoever asks first since something was new."""
+    known = hub.shared.get(key)
+    if not isinstance(known, Shared):
+        known = hub.shared[key] = Shared(make())
+        alike = {name: value for name, value in known.items() if name not in OWN_MEMBERS}
+        known.text = _encoder.encode(alike).decode()
+    return known
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encoded(messages: Iterable[Message]) -> str:
+    """One frame."""
+    return f"[{','.join(map(_encoded, messages))}]"
+
+
+def _encoded(message: Message) -> str:
+    if not isinstance(message, Shared):
+        return _encoder.encode(message).decode()
+    own = _encoder.encode({name: message[name] for name in OWN_MEMBERS if name in message}).decode()
+    return f"{own[:-1]},{message.text[1:]}"
 
 
 @dataclass(frozen=True)
@@ -76,6 +119,11 @@ class WatchedQuery:
     paused: Message | None = None  # by whom and when (ms)
     edits: tuple[tuple[int, str], ...] = ()  # when (ms) and how it was changed of late
     groups: int = TOP_GROUPS  # so many of the greatest
+
+    @cached_property
+    def told_as(self) -> str:
+        """What a message about it depends on."""
+        return repr(self)
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int, wish: Wish = PLAIN) -> "WatchedQuery":
@@ -143,21 +191,24 @@ class QueryFeed:
         revision = self._hub.history.revision
         if revision == self._revision:
             return None
-        series = [one for window in self.query.windows for one in self._series(window)]
-        shown = {one["id"] for one in series}
-        if self._sequence and shown == self._shown and not any(one["points"] for one in series):
-            self._revision = revision
+        # Viewers who have seen the same of the same query are told the same.
+        place = (self.query.told_as, self._sequence > 0, self._revision, frozenset(self._shown))
+        message = shared(self._hub, ("query", revision, place), self._message)
+        shown = {one["id"] for one in message["series"]}
+        self._revision = revision
+        if self._sequence and shown == self._shown and not any(one["points"] for one in message["series"]):
             return None
-        message = {
+        self._sequence, self._shown = self._sequence + 1, shown
+        return message.own(sequence=self._sequence)
+
+    def _message(self) -> Message:
+        return {
             "type": "update" if self._sequence else "snapshot",
             "query": self.query.key,
-            "sequence": self._sequence + 1,
-            "series": series,
+            "series": [one for window in self.query.windows for one in self._series(window)],
             **({} if self._sequence else self._description()),
             "groups": self._group_count(),
         }
-        self._sequence, self._revision, self._shown = self._sequence + 1, revision, shown
-        return message
 
     def _description(self) -> Message:
         return {
@@ -183,7 +234,7 @@ class QueryFeed:
         return [self._one_series(window, history, group) for group in groups]
 
     def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
-        name = "|".join([window.id.partition("@")[2], *map(str, group)])
+        name = series_id(window.id, group)
         whole = name not in self._shown
         points = history.points(group, since=0 if whole else self._revision)
         return {
@@ -196,6 +247,11 @@ class QueryFeed:
             "whole": whole,
             "points": [_plain(point) for point in points],
         }
+
+
+def series_id(window_id: str, group: GroupKey) -> str:
+    """By which a page knows a line: its window and its group."""
+    return "|".join([window_id.partition("@")[2], *map(str, group)])
 
 
 def _plain(point: Point) -> list[Any]:

@@ -1,6 +1,7 @@
 """All that this web process knows of the running job, and which queries changed since viewers were told."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from dashboard.live.history import History, query_key
 from dashboard.live.messages import MeterMessage, StatusMessage
@@ -21,6 +22,19 @@ class Arrivals:
         return bool(self.blocks or self.meters or self.status)
 
 
+class Listener(Protocol):
+    """A socket of this process."""
+
+    async def told(self, changed: frozenset[str]) -> None:
+        """Something is new (results of these queries), or time has passed."""
+
+    async def plan_made(self) -> None:
+        """Somebody changed, paused, resumed, deleted or brought back a query."""
+
+    async def rights_changed(self) -> None:
+        """Somebody's rights changed, or somebody asks for some."""
+
+
 class Hub:
     """Results, meters and state; touched only from the event loop's thread."""
 
@@ -30,8 +44,12 @@ class Hub:
         self.state = LiveState()
         self.changed: set[str] = set()  # keys of saved queries
         self.caught_up = False  # the past has been read
+        self.listeners: set[Listener] = set()
+        self.shared: dict[object, object] = {}  # what many viewers are told alike, until something is new
 
     def take(self, arrivals: Arrivals) -> None:
+        if arrivals:
+            self.shared.clear()
         for block in arrivals.blocks:
             if self.history.add(block):
                 self.changed.add(query_key(block.query))

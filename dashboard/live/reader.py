@@ -31,18 +31,25 @@ class BrokerLost(ConnectionError):
     """The broker did not answer; the sentence says where it was looked for."""
 
 
+Places = dict[TopicPartition, int]  # the next offset of each
+
+
 class Reader:
-    """One consumer over the three topics, placed 15 minutes back when it opens."""
+    """One consumer over the three topics, placed 15 minutes back, or where another one ended."""
 
     def __init__(self, bootstrap_servers: str, topics: Topics) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topics = topics
         self._consumer: KafkaConsumer | None = None
-        self._ends: dict[TopicPartition, int] = {}
+        self._ends: Places = {}
+        self.places: Places = {}  # how far it has read
         self._next_check = 0.0
 
-    def open(self) -> None:
-        """Connect, make the topics where this is a new cluster, and go back in time."""
+    def open(self, places: Places | None = None) -> None:
+        """Connect, make the topics where this is a new cluster, and go back in time, or to those places.
+
+        Whichever is further back: after a long sleep of this machine 15 minutes would leave a hole.
+        """
         try:
             consumer = KafkaConsumer(
                 bootstrap_servers=self._bootstrap_servers,
@@ -60,14 +67,14 @@ class Reader:
             raise BrokerLost(f"No broker answers at {self._bootstrap_servers}.") from error
         self._consumer = consumer
         try:
-            self._go_back(consumer)
+            self._go_back(consumer, places or {})
         except Exception as error:
             self.close()
             raise BrokerLost(
                 f"Millrace’s topics cannot be read at {self._bootstrap_servers}: {error}"
             ) from error
 
-    def _go_back(self, consumer: KafkaConsumer) -> None:
+    def _go_back(self, consumer: KafkaConsumer, places: Places) -> None:
         names = (self._topics.results, self._topics.meters, self._topics.status)
         if not set(names) <= consumer.topics():
             create_topics(self._bootstrap_servers, self._topics.shared())
@@ -77,8 +84,11 @@ class Reader:
         since = int(time.time() * 1000) - LOOK_BACK_MS
         offsets = consumer.offsets_for_times(dict.fromkeys(partitions, since))
         for partition in partitions:
-            at = offsets.get(partition)
-            consumer.seek(partition, at.offset if at is not None else self._ends[partition])
+            at, end = offsets.get(partition), self._ends[partition]
+            back = at.offset if at is not None else end
+            known = places.get(partition, back)  # of a topic that was made anew it may lie behind the end
+            self.places[partition] = min(back, known) if known <= end else back
+            consumer.seek(partition, self.places[partition])
         self._next_check = time.monotonic() + CHECK_EVERY_SECONDS
 
     def poll(self) -> Arrivals:
@@ -97,6 +107,7 @@ class Reader:
         for partition, messages in records.items():
             for message in messages:
                 self._decode(partition.topic, message, arrivals)
+                self.places[partition] = message.offset + 1
         return arrivals
 
     def caught_up(self) -> bool:

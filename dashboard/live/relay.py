@@ -1,42 +1,37 @@
 """Carries results from Kafka to the sockets of this web process.
 
 Daphne has no hook for the start of a server, so the first socket starts the relay. Kafka is polled in a
-thread of its own; all else happens in the event loop, as the in-memory channel layer is not thread-safe.
+thread of its own; all else happens in the event loop. Every process relays for its own sockets, one after the
+other and without a queue between: a socket that cannot keep up is told less often, and no other one waits.
 """
 
 import asyncio
 import logging
-import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from asgiref.sync import sync_to_async
-from channels.layers import get_channel_layer
 from django.conf import settings
 
 from dashboard.accounts.attention import rights_version
-from dashboard.live.hub import Hub, process_hub
-from dashboard.live.reader import BrokerLost, Reader
+from dashboard.live.hub import Hub, Listener, process_hub
+from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
 logger = logging.getLogger(__name__)
 
-PUSH_SECONDS = 1.0
+PUSH_SECONDS = 1.0  # at least
+GATHER_SECONDS = 0.05  # after the first result of a batch: the others are on their way
+PAUSE_SECONDS = 0.2  # between two pushes, at least: what comes meanwhile is told together
+AT_ONCE = 25  # sockets, before others may do something in the event loop
 LOOK_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
-
-# Every process relays for its own sockets: with a shared channel layer others must not hear it.
-_PROCESS = secrets.token_hex(4)
-EVERYONE = f"live.{_PROCESS}"
-
-
-def query_group(key: str) -> str:
-    return f"live.{_PROCESS}.query.{key}"
 
 
 def wall_clock() -> int:
@@ -64,6 +59,8 @@ class Relay:
         self._publish = publish
         self._newest_plan = newest_plan
         self._newest_rights = newest_rights
+        self._news = asyncio.Event()
+        self._places: Places = {}
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -73,8 +70,8 @@ class Relay:
             tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
             # Whatever people do to queries makes a plan, whatever they do to rights is recorded, in this
             # process or another: then viewers look again.
-            tasks.create_task(self._follow_number(self._newest_plan, "plan.made"))
-            tasks.create_task(self._follow_number(self._newest_rights, "rights.changed"))
+            tasks.create_task(self._follow_number(self._newest_plan, lambda one: one.plan_made()))
+            tasks.create_task(self._follow_number(self._newest_rights, lambda one: one.rights_changed()))
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:
@@ -83,7 +80,7 @@ class Relay:
             while True:
                 reader = self._open_reader()
                 try:
-                    await loop.run_in_executor(thread, reader.open)
+                    await loop.run_in_executor(thread, reader.open, self._places)
                     await self._follow(reader, loop, thread)
                 except BrokerLost as lost:
                     if self.hub.state.broker()["state"] != "down":
@@ -100,28 +97,45 @@ class Relay:
         self.hub.state.broker_reachable(wall_clock())
         while True:
             self.hub.take(await loop.run_in_executor(thread, reader.poll))
+            self._places = reader.places
+            if self.hub.changed:
+                self._news.set()
             if not self.hub.caught_up:
                 self.hub.caught_up = await loop.run_in_executor(thread, reader.caught_up)
 
     async def _push(self) -> None:
-        layer = get_channel_layer()
         while True:
-            if self.hub.caught_up:
-                for key in self.hub.take_changed():
-                    await layer.group_send(query_group(key), {"type": "query.changed", "query": key})
-            await layer.group_send(EVERYONE, {"type": "clock.tick"})
-            await asyncio.sleep(PUSH_SECONDS)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), PUSH_SECONDS)
+                await asyncio.sleep(GATHER_SECONDS)
+            self._news.clear()
+            self.hub.shared.clear()
+            changed = frozenset(self.hub.take_changed() if self.hub.caught_up else ())
+            await self._tell(lambda listener: listener.told(changed))  # noqa: B023  (awaited here)
+            await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _follow_number(self, newest_number: Callable[[], int], event: str) -> None:
-        layer, seen = get_channel_layer(), None
+    async def _tell(self, tell: Callable[[Listener], Awaitable[None]]) -> None:
+        for number, listener in enumerate(tuple(self.hub.listeners), 1):
+            try:
+                await tell(listener)
+            except Exception:  # its connection is gone: the others must not suffer
+                logger.debug("A socket could not be told anything.", exc_info=True)
+                self.hub.listeners.discard(listener)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    async def _follow_number(
+        self, newest_number: Callable[[], int], tell: Callable[[Listener], Awaitable[None]]
+    ) -> None:
+        seen = None
         while True:
             try:
                 newest = await sync_to_async(newest_number, thread_sensitive=False)()
                 if seen not in (None, newest):
-                    await layer.group_send(EVERYONE, {"type": event})
+                    await self._tell(tell)
                 seen = newest
             except Exception:
-                logger.exception("Could not look whether there is “%s”; trying again.", event)
+                logger.exception("%s failed; trying again.", newest_number.__name__)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _tidy(self) -> None:

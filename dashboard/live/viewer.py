@@ -5,12 +5,13 @@ told in one message later, so that a slow viewer never makes a queue grow.
 """
 
 import time
+from functools import partial
 
 from dashboard.live import feed, rows
 from dashboard.live.feed import Message, QueryFeed, WatchedQuery
 from dashboard.live.hub import Hub
 
-UNACKNOWLEDGED = 8  # messages in flight
+UNACKNOWLEDGED = 24  # messages in flight
 STATE_SECONDS = 2.0
 ROWS_SECONDS = 2.0
 HEALTH_SECONDS = 15.0  # as long as the spans are that it tells of
@@ -93,6 +94,8 @@ class Viewer:
     def numbered(self, message: Message) -> Message:
         """The message with the count that the viewer acknowledges."""
         self._sent += 1
+        if isinstance(message, feed.Shared):
+            return message.own(count=self._sent)
         return {**message, "count": self._sent}
 
     def news(self, now: int) -> list[Message]:
@@ -102,9 +105,11 @@ class Viewer:
         messages: list[Message | None] = []
         if time.monotonic() >= self._state_due:
             self._state_due = time.monotonic() + STATE_SECONDS
-            state = feed.state_message(self._hub, now)
-            messages.append({**state, "failing": [key for key in state["failing"] if key in self.may_name]})
-            messages += [feed.source_message(self._hub, key, now) for key in self._sources]
+            state = feed.shared(self._hub, "state", lambda: feed.state_message(self._hub, now))
+            messages.append(
+                state.own(clock=now, failing=[key for key in state["failing"] if key in self.may_name])
+            )
+            messages += [self._source(key, now) for key in self._sources]
             messages += [self._new_throughput(key) for key in self._throughput_of]
         if self._hub.caught_up and time.monotonic() >= self._health_due:
             self._health_due = time.monotonic() + HEALTH_SECONDS
@@ -116,6 +121,10 @@ class Viewer:
             messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
             self._dirty.clear()
         return [self.numbered(message) for message in messages if message is not None]
+
+    def _source(self, key: str, now: int) -> Message:
+        make = partial(feed.source_message, self._hub, key, now)
+        return feed.shared(self._hub, ("source", key), make).own(clock=now)
 
     def _new_throughput(self, key: str) -> Message | None:
         message = feed.throughput_message(self._hub, key)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_queries, visible_sources
 from dashboard.live.meters import process_meters, statistics
+from dashboard.past.known import kept
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
@@ -328,6 +329,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         "plan": planning.newest(query.source),
         "state": state_of(query),
         "may_change": may_change(signed_in(request), query),
+        "history": kept(query),
     }
     return render(request, "queries/page.html", context)
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { duration, number, tickFormat } from "../../static/js/live/format.js";
+import { duration, number, spanWords, tickFormat } from "../../static/js/live/format.js";
 
 const written = (ticks) => ticks.map(tickFormat(ticks));
 
@@ -25,4 +25,12 @@ test("durations are short", () => {
   assert.equal(duration(1_400), "1.4\u202fs");
   assert.equal(duration(9_000, { tenths: false }), "9\u202fs");
   assert.equal(duration(5_400_000), "1\u202fh 30\u202fmin");
+});
+
+test("a span of time is told in one unit", () => {
+  assert.equal(spanWords(900_000), "15 minutes");
+  assert.equal(spanWords(6 * 3_600_000), "6 hours");
+  assert.equal(spanWords(86_400_000), "24 hours");
+  assert.equal(spanWords(30 * 86_400_000), "30 days");
+  assert.equal(spanWords(1_000), "1 second");
 });

@@ -21,7 +21,7 @@ const said = (about, more = {}) => panelState({ query: query(about), connected: 
 test("a window that joined the plan says how long its first whole one takes", () => {
   const state = said({ windows: [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 65 * SECOND }] });
   assert.equal(state.bold, "Warming up, 5\u202fmin left."); // it starts at the next 10 s, and lateness comes on top
-  assert.equal(state.rest, "The 5\u202fm window holds 1\u202fmin so far.");
+  assert.equal(state.rest, "The window holds 1 of its 5 minutes.");
 });
 
 test("while its past is read back from Kafka, it says how much of it has been read", () => {

@@ -18,6 +18,29 @@ Source.objects.all().delete()
 assert not demo_seed.seed("127.0.0.1:1"), "what somebody deleted must not come back"
 """
 
+HISTORY_ROUND_TRIP = """
+from dashboard import demo_seed
+from dashboard.models import SavedQuery
+from dashboard.past import reading
+from dashboard.past.known import kept, known_windows
+from dashboard.past.writing import Displaced, Writer
+from tests.dashboard.live.messages import block
+demo_seed.seed("127.0.0.1:1")
+saved = SavedQuery.objects.get(name="Events")
+query = saved.queries()[0]
+writer = Writer("results")
+assert writer.claim() == 0
+assert Writer("results").claim() is None
+until = 1_800_000_000_000
+for low in (0, 7_200):
+    writer.take(block(until - at * 1_000, {(): float(at)}, query=query.id) for at in range(low, low + 7_200))
+    writer.flush(low, known_windows())
+    writer.roll_up(known_windows(), until + 86_400_000)
+writer.tidy(known_windows(), until)
+((ends, values),) = reading.read(query, until - 20_000_000, until + 1).lines.values()
+print(values.max(), values.min(), len(ends) < 800, kept(saved)["size"] > 0)
+"""
+
 GROUP_ROUND_TRIP = """
 from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
@@ -41,6 +64,14 @@ def test_migrations_and_models_work_on_postgresql(tmp_path: Path) -> None:
         assert "Administrator" not in second
         told = manage("shell", "--no-imports", "-c", ROUND_TRIP, **environment)
         assert told.splitlines()[-1] == "number ['10s', '1m', '5m'] 8 Demo"
+
+
+def test_history_is_written_and_read_on_postgresql(tmp_path: Path) -> None:
+    with postgres() as url:
+        environment = {"DATABASE_URL": url, "MILLRACE_VAR": str(tmp_path), "MILLRACE_KAFKA": "127.0.0.1:1"}
+        manage("setup", "--only", "database", **environment)
+        told = manage("shell", "--no-imports", "-c", HISTORY_ROUND_TRIP, **environment)
+        assert told.splitlines()[-1] == "14399.0 0.0 True True"
 
 
 def test_the_channel_layer_works_on_redis(tmp_path: Path) -> None:

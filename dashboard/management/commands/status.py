@@ -8,10 +8,13 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.past.results import written_at
 from dashboard.platform.checks import SILENT_AFTER, last_status
 from dashboard.platform.runfile import RunFile, ServiceState
 from streaming.broker import answers
 from streaming.topics import Topics
+
+HISTORY_SILENT_AFTER = 120.0  # s
 
 
 class Command(BaseCommand):
@@ -20,11 +23,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--job", action="store_true", help="only the job, however it was started")
+        parser.add_argument("--history", action="store_true", help="only whether results are written down")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["job"]:
             kafka = settings.KAFKA_BOOTSTRAP
             sys.exit(0 if self._kafka_answers(kafka) and self._job_lives(kafka) else 1)
+        if options["history"]:
+            sys.exit(0 if self._history_is_written() else 1)
         state = RunFile(settings.VAR_DIR).read()
         if state is None:
             self.stdout.write("Millrace does not run here: start it with ./millrace up.")
@@ -49,6 +55,15 @@ class Command(BaseCommand):
         age = max(0.0, time.time() - status["clock"] / 1000)
         self.stdout.write(f"  The job said “{status['state']}” {age:.1f} s ago.")
         return bool(status["state"] == "running" and age <= SILENT_AFTER)
+
+    def _history_is_written(self) -> bool:
+        written = written_at()
+        if written is None:
+            self.stdout.write("  No history has been written yet.")
+            return False
+        age = max(0.0, time.time() - written / 1000)
+        self.stdout.write(f"  History was written {age:.0f} s ago.")
+        return age <= HISTORY_SILENT_AFTER
 
 
 def _line(service: ServiceState) -> str:

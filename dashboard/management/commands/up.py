@@ -100,6 +100,7 @@ class _Start:
         setup.prepare_topics()
         web = ("runserver", f"{self.host}:{self.port}", "--noreload")
         self.supervisor.start(self._service("web", *web))
+        self.supervisor.start(self._service("history", "runhistory"))
         if not self.options["no_demo"]:
             self.supervisor.start(self._service("demo", "demo", "--rate", str(self.options["rate"])))
             self._announce_first_result(topics.results)

@@ -42,6 +42,15 @@ export function duration(milliseconds, { tenths = true } = {}) {
   return `${hours}${THIN}h` + (minutes % 60 ? ` ${minutes % 60}${THIN}min` : "");
 }
 
+const SPANS = [["day", 86_400_000], ["hour", 3_600_000], ["minute", 60_000], ["second", 1000]];
+
+/** A span of time in one unit and words: 15 minutes, 6 hours, 30 days. */
+export function spanWords(milliseconds) {
+  const [name, size] = SPANS.find(([, least]) => milliseconds >= 2 * least) ?? SPANS.at(-1);
+  const count = Math.round(milliseconds / size);
+  return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
 /** A window's length: 1 m, 5 m, 1 h, 1 h 30 m. */
 export function windowLength(milliseconds) {
   const parts = [];

@@ -11,12 +11,14 @@ const LEAST_SPAN_MS = 3 * 60_000;
 /** From when on to show results up to `until`: a quarter of an hour, less while there is less to show. */
 export const shownFrom = (oldest, until) => Math.max(until - SPAN_MS, Math.min(oldest, until - LEAST_SPAN_MS));
 
-/** The points to draw up to `now`: the window that closes next stands at `now`, later ones wait; gaps stay gaps. */
-export function drawable(points, slide, now) {
+/** The points to draw up to `now`: the window that closes next stands at `now`, later ones wait; gaps stay gaps.
+ *  Before `detailFrom` there are two points for every `step`, which may lie twice as far apart. */
+export function drawable(points, slide, now, { step = 0, detailFrom = Infinity } = {}) {
   const result = [];
   let before = null;
   for (const [end, value, final] of points.values()) {
-    if (before !== null && end - before > slide * 1.5) result.push({ x: (before + end) / 2, y: null });
+    const reach = step && before < detailFrom ? Math.max(2 * step, slide * 1.5) : slide * 1.5;
+    if (before !== null && end - before > reach) result.push({ x: (before + end) / 2, y: null });
     result.push({ x: Math.min(end, now), y: value, final, end });
     if (end > now) break;
     before = end;
@@ -25,16 +27,17 @@ export function drawable(points, slide, now) {
 }
 
 function lonely(context) {
-  const data = context.dataset.data;
+  const { data } = context.dataset;
   const at = context.dataIndex;
+  if (data[at].y === null) return 0;
   const missing = (point) => point === undefined || point.y === null;
   return missing(data[at - 1]) && missing(data[at + 1]) ? 2 : 0;
 }
 
 /** The values that set the scale: those in sight, but for windows that still fill and would pull it down. */
-export function scaleValues(datasets, { from, heard }) {
+export function scaleValues(datasets, { from, until = Infinity, heard }) {
   const shown = datasets.filter(({ hidden }) => !hidden).flatMap(({ data }) => data);
-  const seen = shown.filter(({ x, y }) => x >= from && y !== null);
+  const seen = shown.filter(({ x, y }) => x >= from && x <= until && y !== null);
   const filled = seen.filter(({ final, end }) => final || end <= heard);
   return (filled.length ? filled : seen).map(({ y }) => y);
 }
@@ -63,7 +66,8 @@ export function lineDataset({ id, label, style, data, hidden, axis }, { fill = f
     borderWidth: style.width,
     borderDash: style.dash,
     borderJoinStyle: "round",
-    pointRadius: lonely, // a value without neighbours would else not be seen
+    // A value without neighbours would else not be seen; asking of each point takes long where there are many.
+    pointRadius: data.some((_, dataIndex) => lonely({ dataset: { data }, dataIndex })) ? lonely : 0,
     pointBackgroundColor: style.colour,
     tension: fill && fill !== "origin" ? 0 : 0.15,
     spanGaps: false,
@@ -74,7 +78,7 @@ export function lineDataset({ id, label, style, data, hidden, axis }, { fill = f
   };
 }
 
-const asLines = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now) }));
+const asLines = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now, one) }));
 
 /** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {
@@ -97,6 +101,10 @@ export class LineChart {
         },
       });
     });
+  }
+
+  get isReady() {
+    return this.#chart !== null;
   }
 
   /** Draw these series between `from` and `until`; `heard` is the time of the newest event. */

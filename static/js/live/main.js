@@ -1,5 +1,6 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
 import { say } from "../toast.js";
+import { Annotations } from "./annotations.js";
 import { leaveCrosshair } from "./crosshair.js";
 import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
@@ -8,6 +9,7 @@ import { Panel } from "./panel.js";
 import { watchPanelMenus } from "./panelmenu.js";
 import { PlanPage } from "./planpage.js";
 import { QueryRow } from "./queryrow.js";
+import { RangeControl } from "./rangecontrol.js";
 import { showRefused, showWaiting } from "./refused.js";
 import { LiveSocket } from "./socket.js";
 import { wishes } from "./settings.js";
@@ -22,9 +24,16 @@ class LivePage {
   #signedOut = false;
 
   constructor() {
-    this.socket = new LiveSocket();
-    this.card = new JobCard(document.getElementById("job-card"));
-    this.panels = [...document.querySelectorAll("[data-live-query], [data-panel]")].map((element) => new Panel(element));
+    const place = document.querySelector("[data-past]");
+    this.socket = new LiveSocket(place?.dataset.share);
+    const card = document.getElementById("job-card");
+    this.card = card ? new JobCard(card) : null;
+    this.control = new RangeControl(document.getElementById("time-range"), () => this.socket.now());
+    this.control.onChange = () => this.render({ anew: true });
+    this.annotations = new Annotations(place?.dataset.marks ? place : null);
+    Object.assign(this.annotations, { now: () => this.socket.now(), onChange: () => this.render({ anew: true }) });
+    this.pastAddress = place?.dataset.past;
+    this.panels = [...document.querySelectorAll("[data-live-query], [data-panel]")].map((element) => new Panel(element, this.control, this.pastAddress));
     this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
     this.health = this.#sourceParts();
     const throughput = document.getElementById("throughput");
@@ -32,7 +41,7 @@ class LivePage {
     const line = document.getElementById("live-line");
     this.topLine = line ? new TopLine(line, document.getElementById("pause")) : null;
     if (this.topLine) Object.assign(this.topLine, { now: () => this.socket.now(), onToggle: () => this.render() });
-    for (const panel of this.panels) Object.assign(panel, { onChange: () => this.render(), onWindow: () => this.#watch() });
+    for (const panel of this.panels) Object.assign(panel, { onChange: () => this.render({ anew: true }), onWindow: () => this.#watch() });
     this.#listen();
     this.#watch();
     setInterval(() => this.render(), REDRAW_MS);
@@ -71,7 +80,10 @@ class LivePage {
     });
     on("missing", ({ key }) => this.#panelsOf(key).forEach((panel) => panel.lose(key)));
     for (const type of ["snapshot", "update"]) on(type, (message) => this.#take(message));
-    this.socket.addEventListener("connected", () => this.render());
+    this.socket.addEventListener("connected", () => {
+      if (this.socket.lostAt !== null) this.panels.forEach((panel) => panel.pasts.forEach((past) => past.forget())); // what was missed meanwhile
+      this.render();
+    });
     this.socket.addEventListener("lost", () => this.render());
     this.socket.addEventListener("signed-out", () => (this.#signedOut = true));
   }
@@ -111,8 +123,8 @@ class LivePage {
   /** Another panel in the same place, such as the next state of an editor's preview. */
   replace(old, settings) {
     old.destroy();
-    const fresh = new Panel(old.element, settings);
-    fresh.onChange = () => this.render();
+    const fresh = new Panel(old.element, this.control, this.pastAddress, settings);
+    Object.assign(fresh, { onChange: () => this.render({ anew: true }), onWindow: () => this.#watch() });
     this.panels[this.panels.indexOf(old)] = fresh;
     this.#watch();
     this.render();
@@ -129,7 +141,8 @@ class LivePage {
     this.#watch();
   }
 
-  render() {
+  /** `anew`: the viewer changed what is shown, which a pause does not hold up. */
+  render({ anew = false } = {}) {
     const facts = {
       now: this.socket.now(),
       connected: this.socket.connected || this.socket.lostAt === null,
@@ -138,13 +151,26 @@ class LivePage {
       sources: this.#sources,
       spans: this.#spans,
     };
-    this.card.render(facts);
+    this.card?.render(facts);
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);
-    this.topLine?.render({ ...facts, delay: this.#delay(facts) });
-    if (this.topLine?.pausedAt) return;
+    this.topLine?.render({ ...facts, delay: this.#delay(facts), looksBack: !this.control.view().live });
+    const pausedAt = this.topLine?.pausedAt ?? null;
+    if (pausedAt !== null && !anew) return;
+    const now = pausedAt ?? facts.now;
+    const view = this.control.view(now);
+    this.annotations.need(view);
     const oldest = Math.min(...this.panels.map((panel) => panel.oldestEnd())); // one time axis for all
-    this.panels.forEach((panel, at) => panel.render({ ...facts, oldest, largest: at === 0 }));
+    const notesOf = (key, edits) => this.annotations.of(key, edits);
+    this.panels.forEach((panel, at) => panel.render({ ...facts, now, oldest, largest: at === 0, view, notesOf }));
+    this.#showDownloads(view);
+  }
+
+  /** Files hold what is shown. */
+  #showDownloads({ from, until }) {
+    for (const link of document.querySelectorAll("a[data-download]")) {
+      link.href = `${link.dataset.download}?from=${Math.floor(from)}&to=${Math.ceil(until)}`;
+    }
   }
 
   /** The newest result on the page; panels that are behind it say so themselves. */

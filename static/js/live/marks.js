@@ -107,7 +107,7 @@ export const timeMarks = {
     drawn(chart, (ctx, area, at) => {
       ctx.font = FONT;
       const { provisional, stale, label, notes = [], crosshair } = options;
-      const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
+      const seen = notes.filter(({ time }) => time >= chart.scales.x.min && time <= chart.scales.x.max);
       const placed = mergedNotes(seen, at);
       if (provisional && !stale && at(provisional) < area.right) {
         vertical(ctx, area, at(provisional), { colour: faded(token("ink-3"), 0.7), dash: [1, 2] });

@@ -2,23 +2,28 @@
 // The picture is drawn by kinds/NAME.js, which is loaded by its name.
 import { joinCrosshair, leaveCrosshair, pointAt } from "./crosshair.js";
 import { dot, icon, make, setText } from "./dom.js";
-import { clock, duration, whole, windowLength } from "./format.js";
+import { clock, duration, spanWords, whole, windowLength } from "./format.js";
 import { hiddenInAddress, keepHidden } from "./legend-address.js";
 import { Legend } from "./legend.js";
 import { shownFrom } from "./linechart.js";
 import { furtherStyle, SeriesColours, windowStyle } from "./palette.js";
-import { byNewestValue, QuerySeries } from "./series.js";
-import { settingsOf } from "./settings.js";
-import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
 import { PanelTable } from "./paneltable.js";
+import { PastLoader } from "./past.js";
+import { byNewestValue, QuerySeries } from "./series.js";
+import { settingsOf, wishes } from "./settings.js";
+import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
 import { computationChoices, Switch } from "./switch.js";
+import { rangeWords } from "./timerange.js";
 import { valueFormat } from "./values.js";
+import { watchZoom } from "./zoom.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
 const TOOLTIP_ROWS = 10;
 const LOW_PX = 300; // under this height the legend is a line, not a table
 const NARROW_PX = 480; // under this width it stands below the chart
+const LOOK_BACK_MS = 15 * 60_000;
+const LONGEST_WAIT_MS = 5_000;
 const SEVERITY = ["is-bad", "is-warn", "is-warm", ""];
 
 export class Panel {
@@ -28,15 +33,22 @@ export class Panel {
   #stateText = null;
   #stateIcon = null;
   #computation = null; // which of several is drawn: they may have nothing in common but their windows
-  #lookAt = null; // the right edge when the viewer went back to older results
+  #view = { from: -Infinity, until: Infinity, live: true };
+  #drawn = ""; // what the drawing depends on: nothing that did not change is drawn again
+  #drawnAt = 0;
   #lost = new Set(); // keys of queries that are no more
   #latest = null; // what was rendered last
 
-  constructor(element, settings = settingsOf(element)) {
+  /** `control` is the page's time range, `pastAddress` where the kept past lies. */
+  constructor(element, control, pastAddress, settings = settingsOf(element)) {
     this.element = element;
+    this.control = control;
+    this.pastAddress = pastAddress;
     this.settings = settings;
     this.format = valueFormat(settings);
     this.queries = [...new Set(settings.shows.map(({ query }) => query))].map((key) => new QuerySeries(key));
+    this.pasts = this.queries.map((query) => new PastLoader(query, pastAddress, () => this.#wish(query.key)));
+    for (const past of this.pasts) past.onChange = () => this.onChange?.();
     this.chosenWindow = null; // of a query by groups, which shows one at a time unless it is set
     this.kind = null;
     this.#hidden = new Set(hiddenInAddress(element.dataset.panelId));
@@ -53,6 +65,11 @@ export class Panel {
     this.kind?.destroy?.();
     for (const part of [this.computation.element, this.window.element, this.badge, this.strip, this.body, this.kind?.inHead]) part?.remove();
     this.element.classList.remove(`kind-${this.settings.kind}`, "is-grouped", "is-loading", "has-legend");
+  }
+
+  /** Which windows and how many groups of a query are shown: of its past, too. */
+  #wish(key) {
+    return wishes([this])[key];
   }
 
   watches(key) {
@@ -136,12 +153,13 @@ export class Panel {
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     if (!this.kind.timeAt) return;
+    watchZoom(this.plot, canvas, this.kind, this.control);
     canvas.addEventListener("pointermove", (event) => pointAt(this.kind.timeAt(event.offsetX), this));
     canvas.addEventListener("pointerleave", () => pointAt(null, this));
     canvas.addEventListener("blur", () => pointAt(null, this));
     canvas.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!step || event.ctrlKey || event.shiftKey || this.empty) return;
+      if (!step || event.ctrlKey || event.shiftKey || !this.drawnSeries().length) return;
       event.preventDefault();
       event.stopPropagation(); // the grid moves panels with arrows, too
       const [from, to] = this.kind.range;
@@ -191,9 +209,11 @@ export class Panel {
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
   render(facts) {
     if (!this.kind) return;
+    this.#view = facts.view;
     if (!this.queries.length) return this.#drawWithoutQuery();
     const there = this.queries.filter(({ key }) => !this.#lost.has(key));
     if (!there.length) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
+    for (const past of this.pasts) if (!this.#lost.has(past.query.key)) past.need(this.#view);
     if (!there.every(({ known }) => known)) return this.#showLoading({ ...facts, query: there.find(({ known }) => !known) });
     this.#loaded();
     this.#showSwitches();
@@ -206,21 +226,21 @@ export class Panel {
     this.kind.draw({ settings: this.settings });
   }
 
-  #draw({ now, connected, state, sources, oldest, largest }, queries) {
+  #draw({ now, connected, state, sources, oldest, largest, view, notesOf }, queries) {
     const delay = this.delay(sources, now);
     const said = this.#worst(queries, (query) => panelState({ query, connected, state, source: sources.get(query.source), now, delay: delayOf(query, sources.get(query.source), now) }));
     this.#showBadge(said, delay);
-    this.#showStrip(said);
-    this.#showRange(queries, now);
-    const until = this.#lookAt ?? now;
+    this.#showStrip(said ?? this.#pastState());
+    const { until } = view;
     const series = this.drawnSeries();
-    const newest = Math.max(...queries.map((query) => query.newestEnd()));
-    const stale = said?.from && !this.empty ? Math.min(newest, said.from, now) : null;
-    const shownTo = stale ? Math.max(stale, this.#newestFinal(queries)) : until;
+    this.#showRange(queries, series);
+    const stale = this.#staleFrom(said, queries, now);
+    const shownTo = stale && view.live ? Math.max(stale, this.#newestFinal(queries)) : until;
+    const from = view.live && view.isDefault ? shownFrom(oldest, until) : view.from;
     const heard = Math.max(...queries.map(({ source }) => sources.get(source)?.max_event_time ?? until));
-    const marks = { provisional: this.#firstProvisional(queries, sources, now), stale, label: largest, notes: this.#notes(queries) };
-    const picture = { series, from: shownFrom(oldest, until), until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
-    this.kind.draw(picture);
+    const marks = { provisional: this.#firstProvisional(queries, sources, now), stale, label: largest, notes: this.#notes(queries, notesOf) };
+    const picture = { series, from, until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
+    if (this.#mustDraw(picture, queries)) this.kind.draw(picture);
     const range = this.kind.range ?? [picture.from, picture.until];
     this.#latest = { series, range };
     this.#showLegend(series, range, queries);
@@ -234,8 +254,46 @@ export class Panel {
     return states.sort((a, b) => SEVERITY.indexOf(a.tone) - SEVERITY.indexOf(b.tone))[0] ?? null;
   }
 
-  #notes(queries) {
-    return queries.flatMap((query) => query.edits.map(([time, text]) => ({ time, text })));
+  /** Whether a drawing would look different: something changed, or time has moved by a part of a pixel. */
+  #mustDraw({ from, until, marks }, queries) {
+    const { clientWidth: width, clientHeight: height } = this.place;
+    const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, (until - from) / Math.max(1, width) / 4));
+    const place = [width, height, this.kind.isReady ?? true, document.documentElement.dataset.bsTheme];
+    const shapes = queries.map(({ key, shape }) => [key, shape]);
+    const look = JSON.stringify([this.#view.key, this.#computation, this.chosenWindow, [...this.#hidden], marks.notes, marks.stale, shapes, ...place]);
+    if (this.#drawn === look && performance.now() - this.#drawnAt < wait) return false;
+    [this.#drawn, this.#drawnAt] = [look, performance.now()];
+    return true;
+  }
+
+  /** Where nothing new can have come, if it can be seen. */
+  #staleFrom(said, queries, now) {
+    if (!said?.from || this.empty) return null;
+    const from = Math.min(Math.max(...queries.map((query) => query.newestEnd())), said.from, now);
+    return this.#view.live || from < this.#view.until ? from : null;
+  }
+
+  get #loading() {
+    return this.pasts.find(({ loading }) => loading) ?? null;
+  }
+
+  /** What there is to say of the kept past, where it is shown. */
+  #pastState() {
+    const late = this.pasts.find(({ loading, askedAt }) => loading && performance.now() - askedAt > LOADING_TEXT_AFTER_MS);
+    if (late) return this.#stillLoading({ text: "Cancel", run: () => this.pasts.forEach((past) => past.cancel()) });
+    const problem = this.pasts.map((past) => past.problem).find(Boolean);
+    return problem ? { tone: "is-warn", icon: "history-off", bold: "The past is not shown.", rest: `${problem} Trying again.` } : null;
+  }
+
+  #stillLoading(action = null) {
+    const { from, until } = this.#view;
+    const count = this.queries.reduce((sum, query) => sum + query.series.size, 0);
+    return { tone: "", icon: "loader", bold: "Still loading:", rest: `${spanWords(until - from)}${count ? ` of ${count} series` : ""}.`, action };
+  }
+
+  #notes(queries, notesOf) {
+    const all = queries.flatMap((query) => notesOf(query.key, query.edits));
+    return [...new Map(all.map((note) => [`${note.time} ${note.text}`, note])).values()];
   }
 
   /** The series as they are drawn: chosen, ordered, named and coloured. */
@@ -251,7 +309,7 @@ export class Panel {
     if (!query?.known || this.#lost.has(show.query)) return [];
     const grouped = query.groupBy.length > 0;
     const computation = show.computation ?? this.#computation;
-    const all = query.all().filter((one) => several && !show.computation ? true : one.computation === computation);
+    const all = query.shown(this.#view).filter((one) => several && !show.computation ? true : one.computation === computation);
     const windows = show.windows ?? (grouped ? [this.chosenWindow ?? all[0]?.window] : null);
     const chosen = windows ? all.filter(({ window }) => windows.includes(window)) : all;
     const sorted = grouped ? byNewestValue(chosen).slice(0, this.settings.groups * windows.length) : chosen;
@@ -292,7 +350,7 @@ export class Panel {
 
   #groups(queries) {
     const [query] = queries.filter(({ groupBy }) => groupBy.length);
-    return query ? { by: query.groupBy, count: query.groups } : null;
+    return query ? { by: query.groupBy, count: query.groupCount(this.#view) } : null;
   }
 
   #showLegend(series, range, queries) {
@@ -306,15 +364,17 @@ export class Panel {
 
   #groupNote(series, queries) {
     const groups = this.#groups(queries);
+    const by = this.#view.live ? "newest final value" : "greatest value";
     const shown = new Set(series.filter(({ group }) => group.length).map(({ group }) => JSON.stringify(group))).size;
-    return groups && groups.count > shown ? `${shown} of ${whole(groups.count)}, by the newest final value` : "";
+    return groups && groups.count > shown ? `${shown} of ${whole(groups.count)}, by the ${by}` : "";
   }
 
   #sentence(series) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
     const what = this.#computation !== null && this.queries[0].computations.length > 1 ? `${this.#computation}, ` : "";
-    const edits = this.#notes(this.queries).map(({ time, text }) => ` At ${clock(time)} ${text}.`).join("");
-    return `${title}: ${this.kind.constructor.words} of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, last 15 minutes.${edits}`;
+    const edits = this.queries.flatMap((query) => query.edits ?? []).map(([time, text]) => ` At ${clock(time)} ${text}.`).join("");
+    const when = rangeWords(this.control.range, this.#view.until).toLowerCase();
+    return `${title}: ${this.kind.constructor.words} of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, ${when}.${edits}`;
   }
 
   #showBadge(said, delay) {
@@ -339,23 +399,22 @@ export class Panel {
     this.strip.hidden = !said;
     if (!said) return this.strip.replaceChildren();
     this.strip.className = `strip-line ${said.tone}`;
-    const action = said.action ? make("a", "btn btn-small", said.action.text) : null;
-    if (action) action.href = said.action.address;
+    const action = said.action ? make(said.action.run ? "button" : "a", "btn btn-small", said.action.text) : null;
+    if (said.action?.run) action.addEventListener("click", said.action.run);
+    else if (action) action.href = said.action.address;
     this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []));
   }
 
-  #showRange(queries, now) {
-    const out = queries.every((query) => outOfRange(query, now));
-    if (!out) this.#lookAt = null; // results go on: so does the panel
-    if (this.#lookAt || !out) {
+  #showRange(queries, series) {
+    if (this.#loading || !queries.every((query) => outOfRange(query, series, this.#view))) {
       this.middle.hidden = true;
       return;
     }
-    const newest = Math.max(...queries.map((query) => query.newestEnd()));
+    const newest = Math.max(...queries.map((query) => Math.max(query.newestEnd(), query.last ?? -Infinity)));
     const go = make("button", "btn btn-small", `Go to ${clock(newest)}`);
     go.type = "button";
-    go.addEventListener("click", () => (this.#lookAt = newest));
-    this.#showMiddle("calendar-off", "No data in this range.", `The newest result is from ${clock(newest)}.`, go);
+    go.addEventListener("click", () => this.control.between(newest - LOOK_BACK_MS, newest + 1_000));
+    this.#showMiddle("calendar-off", "No data in this range.", `The newest result is from ${clock(newest)}.`, this.control.element ? go : null);
   }
 
   #showMiddle(symbol, bold, rest, action = null) {
@@ -374,8 +433,7 @@ export class Panel {
   #showLoading(facts) {
     const waited = performance.now() - this.#began;
     this.skeleton.hidden = waited < LOADING_AFTER_MS;
-    const slow = { tone: "", icon: "loader", bold: "Still loading:", rest: "the last 15 minutes." };
-    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? slow : null));
+    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? this.#stillLoading() : null));
   }
 
   #pick(id, hides) {
@@ -405,7 +463,7 @@ export class Panel {
     for (const one of this.drawnSeries()) {
       if (one.hidden) continue;
       const near = [...one.points.values()].reduce((best, point) => (Math.abs(point[0] - time) < Math.abs((best?.[0] ?? Infinity) - time) ? point : best), null);
-      if (near && near[1] !== null && Math.abs(near[0] - time) <= one.slide) rows.push({ ...one, point: near });
+      if (near && near[1] !== null && Math.abs(near[0] - time) <= Math.max(one.slide, 2 * (one.step ?? 0))) rows.push({ ...one, point: near });
     }
     return rows.sort((a, b) => b.point[1] - a.point[1]);
   }
@@ -419,7 +477,8 @@ export class Panel {
     });
     const more = rows.length > TOOLTIP_ROWS ? [make("div", "tip-head", `${rows.length - TOOLTIP_ROWS} more`)] : [];
     const head = `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}`;
-    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more);
+    const why = final ? [] : [make("div", "tip-why", "Late events may still change it.")];
+    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more, ...why);
     const x = this.kind.pixelAt(time);
     const left = x > this.plot.clientWidth / 2;
     this.tip.style.left = left ? "" : `${x + 14}px`;

@@ -1,5 +1,7 @@
 // The one socket of a page: says what the page watches, notices silence, comes back by itself.
 const SILENCE_MS = 10_000; // the server speaks every two seconds
+const TICK_MS = 1_000;
+const SLEPT_MS = 15_000; // between two ticks: this machine was asleep
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 const SIGNED_OUT = 4401; // as the server closes a socket whose session has ended
@@ -12,10 +14,13 @@ export class LiveSocket extends EventTarget {
   #retry = null;
   #offset = 0;
 
-  constructor() {
+  /** `link` is the token of a link, for a page that is shown without signing in. */
+  constructor(link = "") {
     super();
+    this.link = link;
     this.connected = false;
     this.lostAt = null;
+    this.#noticeSleep();
     addEventListener("online", () => this.#retryNow());
     document.addEventListener("visibilitychange", () => document.hidden || this.connected || this.#retryNow());
   }
@@ -36,9 +41,23 @@ export class LiveSocket extends EventTarget {
     if (this.connected) this.#send(this.#wanted);
   }
 
+  /** Timers stand still while a machine sleeps, and its connections may be dead without a word. */
+  #noticeSleep() {
+    let before = Date.now();
+    setInterval(() => {
+      const slept = Date.now() - before > SLEPT_MS;
+      before = Date.now();
+      if (!slept || !this.#wanted) return;
+      this.#socket?.close();
+      this.#lost();
+      this.#attempts = 0;
+      this.#retryNow();
+    }, TICK_MS);
+  }
+
   #open() {
     const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = (this.#socket = new WebSocket(`${scheme}://${location.host}/ws/live/`));
+    const socket = (this.#socket = new WebSocket(`${scheme}://${location.host}/ws/live/${this.link && `?share=${encodeURIComponent(this.link)}`}`));
     socket.addEventListener("open", () => {
       this.connected = true;
       this.#attempts = 0;
@@ -46,19 +65,22 @@ export class LiveSocket extends EventTarget {
       this.#send(this.#wanted);
       this.dispatchEvent(new Event("connected"));
     });
-    socket.addEventListener("message", (event) => this.#receive(JSON.parse(event.data)));
+    socket.addEventListener("message", (event) => socket === this.#socket && this.#receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === SIGNED_OUT) location.reload(); // the session was ended: what is shown must not stay
       else if (socket === this.#socket) this.#lost();
     });
   }
 
-  #receive(message) {
+  /** A frame is a list of messages; the last one's count acknowledges all. */
+  #receive(messages) {
     this.#listen();
-    if (message.clock) this.#offset = message.clock - Date.now();
-    this.#send({ type: "ack", count: message.count });
-    this.dispatchEvent(new CustomEvent("message", { detail: message }));
-    this.dispatchEvent(new CustomEvent(message.type, { detail: message }));
+    for (const message of messages) {
+      if (message.clock) this.#offset = message.clock - Date.now();
+      this.dispatchEvent(new CustomEvent("message", { detail: message }));
+      this.dispatchEvent(new CustomEvent(message.type, { detail: message }));
+    }
+    this.#send({ type: "ack", count: messages.at(-1).count });
   }
 
   #listen() {

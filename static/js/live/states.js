@@ -3,7 +3,6 @@ import { clock, duration, percent, windowLength } from "./format.js";
 import { slowestToWarm } from "./warmth.js";
 
 const BATCH_MS = 1_000;
-const RANGE_MS = 15 * 60_000;
 
 /** Up to this delay a query is fresh. */
 export const freshLimit = (slide) => 2 * slide + BATCH_MS;
@@ -74,8 +73,14 @@ function ofWarmth({ query, source, now }) {
   if (slowest.due === null) return warm("Warming up.", "The first result comes with the first events.");
   if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
   const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
-  const [leftWords, heldWords] = [left, held].map((time) => duration(time, { tenths: false }));
-  return warm(`Warming up, ${leftWords} left.`, `The ${windowLength(slowest.range)} window holds ${heldWords} so far.`);
+  const which = query.windows.length > 1 ? `The ${windowLength(slowest.range)} window` : "The window";
+  return warm(`Warming up, ${duration(left, { tenths: false })} left.`, `${which} holds ${partWords(held, slowest.range)}.`);
+}
+
+/** “58 of its 60 minutes”: in the largest unit of which the whole has some. */
+function partWords(part, whole) {
+  const [name, size] = [["hours", 3_600_000], ["minutes", 60_000], ["seconds", 1_000]].find(([, least]) => whole >= 3 * least) ?? ["ms", 1];
+  return `${Math.floor(part / size)} of its ${Math.round(whole / size)} ${name}`;
 }
 
 /** Up to whole seconds under a minute, to whole minutes above: the time left never reads as less than it is. */
@@ -109,9 +114,10 @@ export function panelState(facts) {
   return ofPause(facts) ?? ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
 }
 
-/** No result lies in the visible quarter of an hour, but there are older ones. */
-export function outOfRange(query, now) {
-  return !query.empty && query.newestEnd() < now - RANGE_MS;
+/** No result lies in what is shown, but there are others; series are those of the view. */
+export function outOfRange(query, series, { from, until }) {
+  if (query.empty && query.last === null) return false;
+  return !series.some(({ points }) => [...points.keys()].some((end) => end >= from && end <= until));
 }
 
 /** How far the newest result is behind the clock. */

@@ -37,11 +37,12 @@ export class TopLine {
     setText(this.rest, rest);
   }
 
-  #words({ now, connected, state, delay }) {
+  #words({ now, connected, state, delay, looksBack }) {
     if (this.pausedAt !== null) {
       return ["is-warn", `Paused at ${clock(this.pausedAt, { seconds: true })}`, `${duration(now - this.pausedAt)} behind`];
     }
     if (!connected) return ["is-warn", "Reconnecting", ""];
+    if (looksBack) return ["is-off", "Looking back", ""];
     if (delay === null) return ["is-off", "Waiting", "for the first result"];
     const down = state?.broker.state === "down" || jobIsDown(state);
     return down || delay > 60_000 ? ["is-bad", "Not live", `${duration(delay)} behind`] : ["", "Live", `${duration(delay)} behind`];

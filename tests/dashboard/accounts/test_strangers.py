@@ -1,5 +1,5 @@
-"""Nothing but signing in and setting a password with a link is reachable without signing in: no page, no API
-call, no socket."""
+"""Without signing in there is the sign-in page, setting a password with a link and, for who has a link to a
+dashboard, what it shows; nothing else: no page, no API call, no socket."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,8 @@ def addresses(patterns: list[URLPattern | URLResolver], prefix: str = "/") -> It
 
 ALL_ADDRESSES = sorted(set(addresses(get_resolver().url_patterns)))
 API_ADDRESSES = [one for one in ALL_ADDRESSES if one.startswith("/api/") and one not in PAGES_OF_THE_API]
-PAGE_ADDRESSES = [one for one in ALL_ADDRESSES if one not in {*API_ADDRESSES, *OPEN_TO_ALL}]
+LINK_ADDRESSES = [one for one in ALL_ADDRESSES if one.startswith("/shared/")]
+PAGE_ADDRESSES = [one for one in ALL_ADDRESSES if one not in {*API_ADDRESSES, *LINK_ADDRESSES, *OPEN_TO_ALL}]
 SOCKET_ADDRESSES = sorted(addresses(websocket_urlpatterns))
 
 
@@ -54,6 +55,15 @@ def test_a_stranger_is_sent_to_the_sign_in_page(stranger: Client, address: str, 
     response = getattr(stranger, method)(address)
     assert response.status_code == 302
     assert response.url.startswith("/sign-in/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", LINK_ADDRESSES)
+def test_a_made_up_link_shows_nothing(stranger: Client, address: str) -> None:
+    for asked in (address, f"{address}?from=0&to=1"):
+        answer = stranger.get(asked)
+        assert answer.status_code == 404
+        assert "side-link" not in answer.content.decode()
 
 
 @pytest.mark.django_db

@@ -6,12 +6,11 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from channels.layers import get_channel_layer
 from kafka import KafkaProducer
 
 from dashboard.live.hub import Hub
 from dashboard.live.reader import Reader
-from dashboard.live.relay import EVERYONE, Relay, query_group, wall_clock
+from dashboard.live.relay import Relay, wall_clock
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
 from tests.dashboard.live.messages import block
@@ -23,6 +22,25 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await asyncio.sleep(0.05)
+
+
+class Heard:
+    """A listener that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.changed: list[str] = []
+        self.plans = self.rights = 0
+        self.ticks = 0
+
+    async def told(self, changed: frozenset[str]) -> None:
+        self.changed += changed
+        self.ticks += 1
+
+    async def plan_made(self) -> None:
+        self.plans += 1
+
+    async def rights_changed(self) -> None:
+        self.rights += 1
 
 
 @pytest.fixture
@@ -84,13 +102,12 @@ async def test_the_recent_past_is_read_then_changes_are_told(broker: str, topics
         await until(lambda: running.hub.caught_up)
         history = running.hub.history.windows["hot@1m/10s"]
         assert [point.value for point in history.points(())] == [1.0]
-        layer = get_channel_layer()
-        channel = await layer.new_channel()
-        await layer.group_add(query_group("hot"), channel)
+        heard = Heard()
+        running.hub.listeners.add(heard)
+        await until(lambda: heard.ticks > 0)
+        heard.changed.clear()
         await asyncio.to_thread(send, broker, topics, block(now, {(): 2.0}))
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            told = await layer.receive(channel)
-        assert told == {"type": "query.changed", "query": "hot"}
+        await until(lambda: heard.changed == ["hot"])
         assert [point.value for point in history.points(())] == [1.0, 2.0]
         assert running.hub.state.broker()["state"] == "reachable"
         await until(lambda: running.published > 0)
@@ -143,12 +160,45 @@ async def test_a_broker_that_is_not_there_is_down_since_the_first_try() -> None:
         await asyncio.gather(running.task, return_exceptions=True)
 
 
-@pytest.mark.parametrize(("what", "event"), [("plan", "plan.made"), ("rights", "rights.changed")])
-async def test_new_plans_and_rights_are_told_to_everyone(running: Running, what: str, event: str) -> None:
-    layer = get_channel_layer()
-    await layer.group_add(EVERYONE, "a-viewer")
+@pytest.mark.parametrize(("what", "heard_as"), [("plan", "plans"), ("rights", "rights")])
+async def test_new_plans_and_rights_are_told_to_everyone(running: Running, what: str, heard_as: str) -> None:
+    heard = Heard()
+    running.hub.listeners.add(heard)
     await until(lambda: running.looked > 1)
     setattr(running, what, 2)
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await layer.receive("a-viewer"))["type"] != event:
-            pass
+    await until(lambda: getattr(heard, heard_as) == 1)
+
+
+async def test_a_listener_that_fails_is_let_go_and_the_others_are_told(running: Running) -> None:
+    class Broken(Heard):
+        async def told(self, changed: frozenset[str]) -> None:
+            raise ConnectionError
+
+    broken, heard = Broken(), Heard()
+    running.hub.listeners |= {broken, heard}
+    await until(lambda: heard.ticks > 1)
+    assert running.hub.listeners == {heard}
+    assert not running.task.done()
+
+
+async def test_a_reader_goes_on_where_the_last_one_ended_however_long_that_is_ago(
+    broker: str, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine slept for longer than a new reader looks back: no hole may be left."""
+    now = wall_clock()
+    await asyncio.to_thread(send, broker, topics, block(now - 20_000, {(): 1.0}))
+    first = Reader(broker, topics)
+    await asyncio.to_thread(first.open)
+    while not await asyncio.to_thread(first.caught_up):
+        await asyncio.to_thread(first.poll)
+    first.close()
+    await asyncio.to_thread(send, broker, topics, block(now - 10_000, {(): 2.0}), block(now, {(): 3.0}))
+    monkeypatch.setattr("dashboard.live.reader.LOOK_BACK_MS", -60_000)  # as if all of it were too old
+    values = []
+    second = Reader(broker, topics)
+    await asyncio.to_thread(second.open, first.places)
+    while not await asyncio.to_thread(second.caught_up):
+        found = await asyncio.to_thread(second.poll)
+        values += [float(memoryview(one.values).cast("d")[0]) for one in found.blocks]
+    second.close()
+    assert values == [2.0, 3.0]

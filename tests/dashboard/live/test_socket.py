@@ -1,20 +1,22 @@
 """The socket: signed-in people only, and only what exists."""
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser, User
+from django.utils import timezone
 
 from dashboard.accounts.sharing import ask_for_access, set_access
 from dashboard.live.consumers import LiveConsumer
 from dashboard.live.hub import Arrivals, Hub
-from dashboard.live.relay import EVERYONE, query_group
-from dashboard.models import Board, SavedQuery
+from dashboard.models import Board, Panel, SavedQuery, ShareLink
+from dashboard.past.links import make_link, revoke
 from dashboard.queries.actions import (
     change_query,
     delete_queries,
@@ -41,20 +43,46 @@ def socket(hub: Hub, user: User | AnonymousUser) -> WebsocketCommunicator:
     return communicator
 
 
+class Page(WebsocketCommunicator):
+    """The browser's end: takes the messages of a frame one by one, and acknowledges each."""
+
+    def __init__(self, communicator: WebsocketCommunicator) -> None:
+        self.__dict__ = communicator.__dict__
+        self.waiting: list[dict[str, Any]] = []
+
+    async def next_message(self) -> dict[str, Any]:
+        if not self.waiting:
+            self.waiting = await self.receive_json_from()
+        return self.waiting.pop(0)
+
+
 @pytest.fixture
-async def of_ana(hub: Hub, ana: User) -> AsyncIterator[WebsocketCommunicator]:
-    communicator = socket(hub, ana)
-    connected, _ = await communicator.connect()
+async def of_ana(hub: Hub, ana: User) -> AsyncIterator[Page]:
+    page = Page(socket(hub, ana))
+    connected, _ = await page.connect()
     assert connected
-    assert (await communicator.receive_json_from())["type"] == "state"
-    yield communicator
-    await communicator.disconnect()
+    assert (await page.next_message())["type"] == "state"
+    yield page
+    await page.disconnect()
+    assert not hub.listeners
 
 
-async def next_of(communicator: WebsocketCommunicator, kind: str) -> dict[str, Any]:
-    while (message := await communicator.receive_json_from())["type"] != kind:
-        await communicator.send_json_to({"type": "ack", "count": message["count"]})
+async def next_of(page: Page, kind: str) -> dict[str, Any]:
+    while (message := await page.next_message())["type"] != kind:
+        await page.send_json_to({"type": "ack", "count": message["count"]})
     return message
+
+
+async def changed(hub: Hub, *keys: str) -> None:
+    """What the relay tells when results have come."""
+    for listener in tuple(hub.listeners):
+        await listener.told(frozenset(keys))
+
+
+async def plan_made(hub: Hub) -> None:
+    """What the relay tells when it finds a new plan."""
+    for listener in tuple(hub.listeners):
+        await listener.plan_made()
 
 
 async def test_a_stranger_is_refused(hub: Hub) -> None:
@@ -63,7 +91,7 @@ async def test_a_stranger_is_refused(hub: Hub) -> None:
 
 
 async def test_watching_a_query_gives_a_snapshot_then_updates(
-    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery
+    hub: Hub, of_ana: Page, hot: SavedQuery
 ) -> None:
     hub.take(Arrivals(blocks=[block(NOW, {("d1",): 3.5}, query=f"{hot.key}@1m/10s")]))
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
@@ -71,34 +99,30 @@ async def test_watching_a_query_gives_a_snapshot_then_updates(
     assert snapshot["source"] == "sensors"
     assert snapshot["series"][0]["points"] == [[NOW, 3.5, True]]
     hub.take(Arrivals(blocks=[block(NOW + 10_000, {("d1",): 4.5}, query=f"{hot.key}@1m/10s")]))
-    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
+    await changed(hub, hot.key)
     update = await next_of(of_ana, "update")
     assert update["sequence"] == 2
     assert update["series"][0]["points"] == [[NOW + 10_000, 4.5, True]]
 
 
-async def test_watching_again_begins_again_with_a_snapshot(
-    of_ana: WebsocketCommunicator, hot: SavedQuery
-) -> None:
+async def test_watching_again_begins_again_with_a_snapshot(of_ana: Page, hot: SavedQuery) -> None:
     for _ in range(2):
         await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
         assert (await next_of(of_ana, "snapshot"))["sequence"] == 1
 
 
-async def test_what_does_not_exist_is_called_missing(of_ana: WebsocketCommunicator) -> None:
+async def test_what_does_not_exist_is_called_missing(of_ana: Page) -> None:
     await of_ana.send_json_to({"type": "watch", "queries": ["gone"], "sources": ["nowhere"]})
     assert [(await next_of(of_ana, "missing"))["key"] for _ in range(2)] == ["gone", "nowhere"]
 
 
-async def test_a_deleted_query_is_missing(of_ana: WebsocketCommunicator, hot: SavedQuery) -> None:
+async def test_a_deleted_query_is_missing(of_ana: Page, hot: SavedQuery) -> None:
     await database_sync_to_async(SavedQuery.objects.filter(pk=hot.pk).update)(deleted_at="2026-01-01T00:00Z")
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     assert (await next_of(of_ana, "missing"))["key"] == hot.key
 
 
-async def test_messages_that_make_no_sense_are_passed_over(
-    of_ana: WebsocketCommunicator, hot: SavedQuery
-) -> None:
+async def test_messages_that_make_no_sense_are_passed_over(of_ana: Page, hot: SavedQuery) -> None:
     for nonsense in (
         17,
         ["watch"],
@@ -110,39 +134,34 @@ async def test_messages_that_make_no_sense_are_passed_over(
     assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
 
 
-async def plan_made() -> None:
-    """What the relay tells when it finds a new plan."""
-    await get_channel_layer().group_send(EVERYONE, {"type": "plan.made"})
-
-
 async def test_an_open_panel_hears_that_its_query_is_paused_and_resumed(
-    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     assert (await next_of(of_ana, "snapshot"))["paused"] is None
     await database_sync_to_async(pause_queries)([hot], ana)
-    await plan_made()
+    await plan_made(hub)
     assert (await next_of(of_ana, "snapshot"))["paused"]["by"] == "Ana"
     await database_sync_to_async(resume_queries)([hot], ana)
-    await plan_made()
+    await plan_made(hub)
     assert (await next_of(of_ana, "snapshot"))["paused"] is None
 
 
 async def test_an_open_panel_hears_that_its_query_is_deleted_and_brought_back(
-    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     await next_of(of_ana, "snapshot")
     await database_sync_to_async(delete_queries)([hot], ana)
-    await plan_made()
+    await plan_made(hub)
     assert (await next_of(of_ana, "missing"))["key"] == hot.key
     await database_sync_to_async(restore_queries)([hot], ana)
-    await plan_made()
+    await plan_made(hub)
     assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
 
 
 async def test_an_edit_is_marked_and_the_series_of_another_query_stays_whole(
-    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     other = await database_sync_to_async(SavedQuery.objects.create)(
         source=hot.source,
@@ -158,39 +177,39 @@ async def test_an_edit_is_marked_and_the_series_of_another_query_stays_whole(
     await next_of(of_ana, "snapshot")
     await database_sync_to_async(change_query)(hot, replace(hot.spec(), where="temp > 20"), ana)
     hub.take(Arrivals(blocks=[block(NOW + 10_000, {(): 2.0}, query=f"{other.key}@1m/10s")]))
-    await plan_made()
+    await plan_made(hub)
     edited = await next_of(of_ana, "snapshot")
     assert edited["query"] == hot.key
     assert [text for _, text in edited["edits"]] == ["Ana: filter changed"]
-    changed = {"type": "query.changed", "query": other.key}
-    await get_channel_layer().group_send(query_group(other.key), changed)
+    await changed(hub, other.key)
     update = await next_of(of_ana, "update")  # no new beginning: the viewer keeps what it has
     assert (update["query"], update["sequence"]) == (other.key, 2)
     assert update["series"][0]["points"] == [[NOW + 10_000, 2.0, True]]
 
 
 async def test_a_list_of_queries_is_kept_up_to_date(
-    hub: Hub, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     await of_ana.send_json_to({"type": "watch", "rows": [hot.key]})
     assert (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] == "absent"
     await database_sync_to_async(pause_queries)([hot], ana)
-    await plan_made()
+    await plan_made(hub)
     while (await next_of(of_ana, "rows"))["rows"][hot.key]["state"] != "paused":
         pass  # one that was under way
 
 
-async def rights_changed() -> None:
+async def rights_changed(hub: Hub) -> None:
     """What the relay tells when it finds that somebody's rights changed."""
-    await get_channel_layer().group_send(EVERYONE, {"type": "rights.changed"})
+    for listener in tuple(hub.listeners):
+        await listener.rights_changed()
 
 
 @pytest.fixture
-async def of_bo(hub: Hub, bo: User) -> AsyncIterator[WebsocketCommunicator]:
-    communicator = socket(hub, bo)
-    await communicator.connect()
-    yield communicator
-    await communicator.disconnect()
+async def of_bo(hub: Hub, bo: User) -> AsyncIterator[Page]:
+    page = Page(socket(hub, bo))
+    await page.connect()
+    yield page
+    await page.disconnect()
 
 
 HIDDEN = {
@@ -209,7 +228,7 @@ async def hide(ana: User, hot: SavedQuery, for_all: str = "none") -> None:
 
 
 async def test_a_query_that_may_not_be_seen_is_refused_when_it_is_asked_for(
-    hub: Hub, of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_bo: Page, hot: SavedQuery, ana: User
 ) -> None:
     await hide(ana, hot)
     hub.take(Arrivals(blocks=[block(NOW, {("d1",): 3.5}, query=f"{hot.key}@1m/10s")]))
@@ -219,68 +238,71 @@ async def test_a_query_that_may_not_be_seen_is_refused_when_it_is_asked_for(
     refused = await next_of(of_bo, "refused")
     assert (refused["key"], told(refused)) == (hot.key, HIDDEN)
     assert (await next_of(of_bo, "refused"))["kind"] == "source"
-    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
-    await get_channel_layer().group_send(EVERYONE, {"type": "clock.tick"})
+    await changed(hub, hot.key)
     assert await only_states(of_bo)
 
 
-async def only_states(communicator: WebsocketCommunicator) -> bool:
+async def only_states(page: Page) -> bool:
     """Whether what still comes says nothing of queries, sources and lists."""
-    while not await communicator.receive_nothing(timeout=0.3):
-        message = await communicator.receive_json_from()
-        if message["type"] != "state":
-            return False
-    return True
+    return all(message["type"] == "state" for message in await all_that_comes(page))
+
+
+async def all_that_comes(page: Page) -> list[dict[str, Any]]:
+    messages = page.waiting
+    while not await page.receive_nothing(timeout=0.3):
+        messages += await page.receive_json_from()
+    page.waiting = []
+    return messages
 
 
 async def test_a_right_that_is_withdrawn_while_watching_ends_the_stream_at_once(
-    hub: Hub, of_bo: WebsocketCommunicator, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_bo: Page, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     for communicator in (of_bo, of_ana):
         await communicator.send_json_to({"type": "watch", "queries": [hot.key]})
         await next_of(communicator, "snapshot")
     await hide(ana, hot)
-    await rights_changed()
+    await rights_changed(hub)
     refused = await next_of(of_bo, "refused")
     assert (refused["key"], told(refused)) == (hot.key, HIDDEN)
     hub.take(Arrivals(blocks=[block(NOW, {("d1",): 9.0}, query=f"{hot.key}@1m/10s")]))
-    await get_channel_layer().group_send(query_group(hot.key), {"type": "query.changed", "query": hot.key})
+    await changed(hub, hot.key)
     assert (await next_of(of_ana, "update"))["series"][0]["points"] == [[NOW, 9.0, True]]
     assert await only_states(of_bo)
     await hide(ana, hot, "see")
-    await rights_changed()
+    await rights_changed(hub)
     assert (await next_of(of_bo, "snapshot"))["series"][0]["points"] == [[NOW, 9.0, True]]
 
 
 async def test_a_new_plan_does_not_bring_back_what_was_withdrawn(
-    of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_bo: Page, hot: SavedQuery, ana: User
 ) -> None:
     await of_bo.send_json_to({"type": "watch", "queries": [hot.key], "rows": [hot.key]})
     await next_of(of_bo, "snapshot")
     await hide(ana, hot)
-    await plan_made()  # before anybody noticed that rights changed
+    await plan_made(hub)  # before anybody noticed that rights changed
     assert (await next_of(of_bo, "refused"))["key"] == hot.key
-    await rights_changed()
-    await plan_made()
+    await rights_changed(hub)
+    await plan_made(hub)
     assert await only_states(of_bo)
 
 
 async def test_a_board_that_may_not_be_seen_any_more_is_said(
-    of_bo: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_bo: Page, hot: SavedQuery, ana: User
 ) -> None:
     board = await database_sync_to_async(Board.objects.create)(slug="plant", name="Plant", owner=ana)
     await of_bo.send_json_to({"type": "watch", "queries": [hot.key], "board": "plant"})
     await next_of(of_bo, "snapshot")
     await database_sync_to_async(set_access)(board, "none", [], ana)
-    await rights_changed()
+    await rights_changed(hub)
     refused = await next_of(of_bo, "refused")
     assert (refused["kind"], refused["key"]) == ("dashboard", "plant")
 
 
-async def test_who_may_not_sign_in_any_more_is_cut_off(of_bo: WebsocketCommunicator, bo: User) -> None:
+async def test_who_may_not_sign_in_any_more_is_cut_off(hub: Hub, of_bo: Page, bo: User) -> None:
     await next_of(of_bo, "state")
     await database_sync_to_async(User.objects.filter(pk=bo.pk).update)(is_active=False)
-    await rights_changed()
+    await rights_changed(hub)
     assert await of_bo.receive_output() == {"type": "websocket.close", "code": 4401}
 
 
@@ -289,37 +311,84 @@ async def test_an_ended_session_closes_its_socket(hub: Hub, bo: User) -> None:
 
     session = SessionStore()
     await database_sync_to_async(session.create)()
-    communicator = socket(hub, bo)
+    communicator = Page(socket(hub, bo))
     communicator.scope["session"] = session
     await communicator.connect()
     await next_of(communicator, "state")
-    await rights_changed()
+    await rights_changed(hub)
     assert (await next_of(communicator, "notices"))["waiting"] == 0
     await database_sync_to_async(SessionStore(session.session_key).delete)()
-    await rights_changed()
+    await rights_changed(hub)
     assert await communicator.receive_output() == {"type": "websocket.close", "code": 4401}
 
 
 async def test_who_is_asked_for_access_hears_of_it_in_the_page(
-    of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User, bo: User
+    hub: Hub, of_ana: Page, hot: SavedQuery, ana: User, bo: User
 ) -> None:
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     await next_of(of_ana, "snapshot")
     await hide(ana, hot)
     await database_sync_to_async(ask_for_access)(bo, hot)
-    await rights_changed()
+    await rights_changed(hub)
     notice = await next_of(of_ana, "notices")
     assert (notice["waiting"], notice["sentence"]) == (1, "Bo asks to see the source “sensors”.")
 
 
 async def test_the_job_card_names_no_source_that_is_hidden(
-    hub: Hub, of_bo: WebsocketCommunicator, of_ana: WebsocketCommunicator, hot: SavedQuery, ana: User
+    hub: Hub, of_bo: Page, of_ana: Page, hot: SavedQuery, ana: User
 ) -> None:
     await hide(ana, hot)
     hub.state.observe(status(NOW, sensors={"state": "failing", "since": NOW, "error": "x", "batch": 1}))
     for communicator, failing in ((of_bo, []), (of_ana, ["sensors"])):
         await communicator.send_json_to({"type": "watch", "queries": []})
-        messages = [await next_of(communicator, "state")]
-        while not await communicator.receive_nothing(timeout=0.2):
-            messages.append(await communicator.receive_json_from())
-        assert messages[-1]["failing"] == failing
+        states = [one for one in await all_that_comes(communicator) if one["type"] == "state"]
+        assert states[-1]["failing"] == failing
+
+
+async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
+    hub: Hub, hot: SavedQuery, ana: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link, token = await database_sync_to_async(_link_to)(hot, ana)
+    other = await database_sync_to_async(SavedQuery.objects.create)(
+        source=hot.source,
+        owner=ana,
+        name="Elsewhere",
+        computations=[{"aggregate": "count"}],
+        windows=[{"range": "1m", "slide": "10s"}],
+    )
+    communicator = socket(hub, AnonymousUser())
+    communicator.scope["query_string"] = f"share={token}".encode()
+    page = Page(communicator)
+    connected, _ = await page.connect()
+    assert connected
+    wanted = {"type": "watch", "queries": [hot.key, other.key], "rows": [other.key], "sources": ["sensors"]}
+    await page.send_json_to(wanted)
+    told = []
+    while not told or told[-1]["type"] != "snapshot":
+        told.append(await page.next_message())
+    assert told[-1]["query"] == hot.key
+    assert all(message.get("query") != other.key and message["type"] != "rows" for message in told)
+    await database_sync_to_async(revoke)(link)
+    monkeypatch.setattr("dashboard.live.consumers.time", _Later())
+    await changed(hub)
+    assert (await page.receive_output())["type"] == "websocket.close"
+
+
+class _Later:
+    @staticmethod
+    def monotonic() -> float:
+        return time.monotonic() + 3_600
+
+
+def _link_to(query: SavedQuery, person: User) -> tuple[ShareLink, str]:
+    board = Board.objects.create(slug="hall", name="Hall", owner=person)
+    Panel.objects.create(board=board, query=query, title="Hot")
+    return make_link(board, person, "", timezone.now() + timedelta(days=1))
+
+
+@pytest.mark.parametrize("query_string", [b"share=guessed", b"share=", b"", b"share=%ff&share=x"])
+async def test_a_made_up_link_is_refused(hub: Hub, query_string: bytes) -> None:
+    communicator = socket(hub, AnonymousUser())
+    communicator.scope["query_string"] = query_string
+    connected, _ = await communicator.connect()
+    assert not connected

@@ -1,8 +1,10 @@
 """What one viewer is told: a snapshot, then changes; coalesced when the viewer is slow."""
 
+import json
+
 import pytest
 
-from dashboard.live.feed import TOP_GROUPS, Message, WatchedQuery, WatchedWindow
+from dashboard.live.feed import TOP_GROUPS, Message, Shared, WatchedQuery, WatchedWindow, encoded
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.live.viewer import UNACKNOWLEDGED, Viewer
 from streaming.results import ResultBlock
@@ -113,3 +115,24 @@ def test_a_sources_health_adds_up_what_was_refused(hub: Hub) -> None:
     assert health["rate"] == 1_000
     assert (health["state"], health["watermark"]) == ("absent", NOW - 6_000)
     assert throughput["type"] == "throughput"
+
+
+def test_viewers_who_have_seen_the_same_are_told_the_same_bytes_made_once(hub: Hub) -> None:
+    first, second = watching(hub, UNGROUPED), watching(hub, UNGROUPED)
+    take(hub, first, block(NOW, {(): 1.0}))
+    (of_first,), (of_second,) = of_query(first.news(NOW)), of_query(second.news(NOW))
+    assert isinstance(of_first, Shared)
+    assert isinstance(of_second, Shared)
+    assert of_first.text is of_second.text
+    latecomer = watching(hub, GROUPED)
+    assert of_query(latecomer.news(NOW))[0]["group_by"] == ["device"]
+
+
+def test_a_frame_says_what_its_messages_say(hub: Hub) -> None:
+    viewer = watching(hub, UNGROUPED)
+    take(hub, viewer, block(NOW, {(): 1.5}))
+    viewer.watch({"hot": UNGROUPED}, ["sensors"], throughput=True)
+    told = viewer.news(NOW)
+    assert [message["type"] for message in told] == ["state", "source", "throughput", "snapshot"]
+    assert json.loads(encoded(told)) == json.loads(json.dumps(told))
+    assert {message["clock"] for message in told if "clock" in message} == {NOW}

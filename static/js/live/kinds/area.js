@@ -2,7 +2,7 @@
 import { drawable, lineDataset } from "../linechart.js";
 import { timePicture } from "./timepicture.js";
 
-const datasets = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now) }, { fill: "origin" }));
+const datasets = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now, one) }, { fill: "origin" }));
 
 export class Kind extends timePicture({ datasets, fromZero: true }) {
   static words = "area chart";

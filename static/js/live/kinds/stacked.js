@@ -12,7 +12,7 @@ export function aligned(all) {
 }
 
 function datasets(series, { now }) {
-  const data = aligned(series.map(({ points, slide }) => drawable(points, slide, now)));
+  const data = aligned(series.map((one) => drawable(one.points, one.slide, now, one)));
   return series.map((one, at) => {
     const style = { ...one.style, width: 1, dash: [] };
     return lineDataset({ ...one, axis: "y", style, data: data[at] }, { fill: "stack" });

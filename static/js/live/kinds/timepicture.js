@@ -28,6 +28,10 @@ export function timePicture(look) {
       return this.chart.pixelAt(time);
     }
 
+    get isReady() {
+      return this.chart.isReady;
+    }
+
     get range() {
       return this.chart.range;
     }

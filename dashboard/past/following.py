@@ -1,0 +1,133 @@
+"""Follows the results topic and has it written down, for as long as this process is the one to do so."""
+
+import logging
+import time
+from collections.abc import Callable
+
+import msgspec
+from django.db import OperationalError, close_old_connections
+from kafka import KafkaConsumer, TopicPartition
+
+from dashboard.past.known import known_windows
+from dashboard.past.writing import Displaced, Writer, new_owner
+from streaming.results import decode
+from streaming.topics import Topics, create_topics
+
+logger = logging.getLogger(__name__)
+
+FLUSH_SECONDS = 15.0  # a writer that is silent for twice as long has lost its place
+FLUSH_RESULTS = 400_000
+ROLL_UP_SECONDS = 60.0
+TIDY_SECONDS = 900.0
+RETRY_SECONDS = 5.0
+POLL_MS = 500
+REQUEST_MS = 10_000
+
+
+class Follower:
+    """One results topic, one writer. `run` returns when `stopping` says so."""
+
+    def __init__(self, bootstrap_servers: str, topics: Topics, stopping: Callable[[], bool]) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._topics = topics
+        self._stopping = stopping
+        self._owner = new_owner()  # the same after an error: nobody has to be silent first
+        self._writer = Writer(topics.results, self._owner)
+        self._waits = False
+
+    def run(self) -> None:
+        while not self._stopping():
+            try:
+                self._follow()
+            except Displaced as problem:
+                logger.warning("%s Waiting until it ends.", problem)
+            except OperationalError as problem:
+                logger.warning("The database does not answer (%s). Trying again.", str(problem).strip())
+            except Exception as problem:  # kafka-python raises errors of several families
+                logger.warning("History is not written (%s). Trying again in %d s.", problem, RETRY_SECONDS)
+            self._wait(RETRY_SECONDS)
+        self._writer.release()
+
+    def _follow(self) -> None:
+        close_old_connections()
+        self._writer = Writer(self._topics.results, self._owner)
+        offset = self._writer.claim()
+        if offset is None:
+            if not self._waits:
+                logger.info("Another process writes the history; waiting for its place.")
+            self._waits = True
+            return
+        self._waits = False
+        consumer = self._consumer()
+        try:
+            self._write_from(consumer, self._placed(consumer, offset))
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> KafkaConsumer:
+        return KafkaConsumer(
+            bootstrap_servers=self._bootstrap_servers,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_poll_records=500,
+            check_crcs=False,  # TCP has checked already
+            request_timeout_ms=REQUEST_MS,
+            bootstrap_timeout_ms=REQUEST_MS,
+        )
+
+    def _placed(self, consumer: KafkaConsumer, offset: int) -> int:
+        """Go to the offset, or to what is left where retention or a new topic took it away."""
+        topic = self._topics.results
+        if topic not in consumer.topics():
+            create_topics(self._bootstrap_servers, self._topics.shared())
+        partition = TopicPartition(topic, 0)  # it is made with one
+        consumer.assign([partition])
+        first = consumer.beginning_offsets([partition])[partition]
+        end = consumer.end_offsets([partition])[partition]
+        if offset > end:
+            logger.warning("%s was made anew: its history begins again at its first message.", topic)
+        elif offset < first and offset:
+            logger.warning("Kafka removed %d messages of %s before they were kept.", first - offset, topic)
+        place = offset if first <= offset <= end else first
+        consumer.seek(partition, place)
+        return int(place)
+
+    def _write_from(self, consumer: KafkaConsumer, place: int) -> None:
+        known = known_windows()
+        flushed_at = rolled_at = time.monotonic()
+        tidied_at = 0.0
+        while not self._stopping():
+            place = self._read(consumer, place)
+            now = time.monotonic()
+            if now - flushed_at >= FLUSH_SECONDS or self._writer.pending >= FLUSH_RESULTS:
+                known = known_windows()
+                self._writer.flush(place, known)
+                flushed_at = now
+            if now - rolled_at >= ROLL_UP_SECONDS:
+                self._writer.roll_up(known, _wall_clock())
+                rolled_at = now
+            if now - tidied_at >= TIDY_SECONDS:
+                self._writer.tidy(known, _wall_clock())
+                tidied_at = now
+        self._writer.flush(place, known_windows())
+
+    def _read(self, consumer: KafkaConsumer, place: int) -> int:
+        """Take in what has come; the offset after it."""
+        for messages in consumer.poll(timeout_ms=POLL_MS).values():
+            for message in messages:
+                place = message.offset + 1
+                try:
+                    self._writer.take(decode(message.value))
+                except (msgspec.DecodeError, TypeError):
+                    logger.warning("Skipped a message that is not ours: offset %s.", message.offset)
+        return place
+
+    def _wait(self, seconds: float) -> None:
+        ends = time.monotonic() + seconds
+        while not self._stopping() and time.monotonic() < ends:
+            time.sleep(0.2)
+
+
+def _wall_clock() -> int:
+    return int(time.time() * 1000)

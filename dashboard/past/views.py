@@ -1,0 +1,117 @@
+"""The past of queries for charts and as files, notes, and how long results are kept."""
+
+from collections.abc import Collection, Iterator
+
+import msgspec
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.text import slugify
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import check_may_change, check_may_see, visible_queries
+from dashboard.boards.models import Board
+from dashboard.past.asked import BadRange, asked_range
+from dashboard.past.forms import NoteForm, PolicyForm
+from dashboard.past.marks import marks_of, may_remove, note_message
+from dashboard.past.models import HistoryPolicy, Note
+from dashboard.past.results import csv_lines, past_of
+from dashboard.queries.models import SavedQuery
+
+
+@require_safe
+@gzip_page
+def query_past(request: HttpRequest, key: str) -> HttpResponse:
+    return past_answer(request, _seen_query(request, key))
+
+
+@require_safe
+def query_file(request: HttpRequest, key: str) -> HttpResponseBase:
+    return file_answer(request, _seen_query(request, key))
+
+
+@require_safe
+def board_marks(request: HttpRequest, slug: str) -> HttpResponse:
+    person = signed_in(request)
+    seen = set(visible_queries(person).values_list("key", flat=True))
+    return marks_answer(request, _seen_board(request, slug), seen, person)
+
+
+@require_POST
+def note_add(request: HttpRequest, slug: str) -> HttpResponse:
+    board = _seen_board(request, slug)
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        return JsonResponse({"problem": next(iter(form.errors.values()))[0]}, status=422)
+    person = signed_in(request)
+    note = Note.objects.create(board=board, author=person, **form.cleaned_data)
+    return JsonResponse(note_message(note, person), status=201)
+
+
+@require_POST
+def note_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
+    board = _seen_board(request, slug)
+    note = get_object_or_404(Note.objects.select_related("author"), board=board, pk=pk)
+    if not may_remove(signed_in(request), note):
+        return JsonResponse({"problem": "Only who wrote a note may remove it."}, status=403)
+    note.delete()
+    return HttpResponse(status=204)
+
+
+@require_POST
+def policy_change(request: HttpRequest, key: str) -> HttpResponse:
+    query = get_object_or_404(SavedQuery.objects.select_related("owner"), key=key)
+    check_may_change(signed_in(request), query)
+    policy = HistoryPolicy.objects.filter(query=query).first() or HistoryPolicy(query=query)
+    form = PolicyForm(request.POST, instance=policy)
+    if form.is_valid():
+        form.save()
+        messages.info(request, f"Saved how long results of “{query.name}” are kept.")
+    else:
+        messages.error(request, f"Not saved: {next(iter(form.errors.values()))[0]}")
+    return redirect(query)
+
+
+def past_answer(request: HttpRequest, query: SavedQuery) -> HttpResponse:
+    try:
+        asked = asked_range(request)
+    except BadRange as problem:
+        return JsonResponse({"problem": str(problem)}, status=422)
+    return HttpResponse(msgspec.json.encode(past_of(query, asked)), content_type="application/json")
+
+
+def file_answer(request: HttpRequest, query: SavedQuery) -> HttpResponseBase:
+    try:
+        asked = asked_range(request)
+    except BadRange as problem:
+        return HttpResponse(str(problem), status=422, content_type="text/plain")
+    lines: Iterator[str] = csv_lines(query, asked.start, asked.until)
+    name = slugify(query.name) or query.key
+    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
+    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def marks_answer(
+    request: HttpRequest, board: Board, seen: Collection[str], viewer: User | None = None
+) -> HttpResponse:
+    """`seen` are the keys of the queries that who asks may see."""
+    try:
+        asked = asked_range(request)
+    except BadRange as problem:
+        return JsonResponse({"problem": str(problem)}, status=422)
+    return JsonResponse(marks_of(board, asked.start, asked.until, seen, viewer))
+
+
+def _seen_query(request: HttpRequest, key: str) -> SavedQuery:
+    query = get_object_or_404(SavedQuery.objects.select_related("source"), key=key)
+    check_may_see(signed_in(request), query)
+    return query
+
+
+def _seen_board(request: HttpRequest, slug: str) -> Board:
+    board = get_object_or_404(Board, slug=slug)
+    check_may_see(signed_in(request), board)
+    return board

@@ -1,0 +1,217 @@
+"""The past over the web: for charts, as a file, by a link; notes and policies."""
+
+import csv
+import io
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+from django.utils import timezone
+
+from dashboard.models import Board, HistoryPolicy, Note, Panel, SavedQuery, ShareLink
+from dashboard.past.known import known_windows
+from dashboard.past.links import make_link, revoke
+from dashboard.past.writing import Writer
+from dashboard.queries.actions import change_query
+from tests.dashboard.live.messages import block
+
+END = 1_800_000_000_000
+RANGE = {"from": END - 3_600_000, "to": END + 3_600_000}
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def kept(hot: SavedQuery) -> SavedQuery:
+    """Two results of three devices, in two windows."""
+    writer = Writer("results")
+    assert writer.claim() == 0
+    for window in ("1m/10s", "5m/10s"):
+        for at in range(2):
+            values = {("d1",): 1.5 + at, ("=d2",): 7.0, ("d3",): float("nan")}
+            writer.take([block(END + at * 10_000, values, query=f"{hot.key}@{window}")])
+    writer.flush(4, known_windows())
+    return hot
+
+
+@pytest.fixture
+def hall(hot: SavedQuery, ana: User) -> Board:
+    board = Board.objects.create(slug="hall", name="Hall", owner=ana)
+    Panel.objects.create(board=board, query=hot, title="Hot devices")
+    return board
+
+
+def test_a_chart_gets_the_groups_with_the_greatest_results(kept: SavedQuery, as_bo: Client) -> None:
+    told = as_bo.get(f"/history/{kept.key}/", {**RANGE, "top": 2}).json()
+    assert [(one["id"], one["group"]) for one in told["series"]] == [
+        ("1m/10s|=d2", ["=d2"]),
+        ("1m/10s|d1", ["d1"]),
+    ]
+    assert told["series"][1]["ends"] == [END, 10_000]
+    assert told["series"][1]["values"] == [1.5, 2.5]
+    assert (told["groups"], told["series"][0]["step"]) == (3, 0)
+    assert told["last"] == END + 10_000
+    assert told["written_at"] is not None
+
+
+def test_a_chart_may_ask_for_certain_groups(kept: SavedQuery, as_bo: Client) -> None:
+    told = as_bo.get(f"/history/{kept.key}/", {**RANGE, "groups": '[["d3"], ["d9"]]'}).json()
+    assert [one["group"] for one in told["series"]] == [["d3"]]
+    assert told["series"][0]["values"] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"from": "now-15m"}, "“from” must be a time in milliseconds since 1970."),
+        ({"to": "9" * 20}, "“to” must be a time in milliseconds since 1970."),
+        ({"from": END + 7_200_000}, "The range ends before it begins."),
+        ({"top": "51"}, "“top” must be a number from 1 to 50."),
+        ({"top": "²"}, "“top” must be a number from 1 to 50."),
+        ({"groups": "d1"}, "“groups” must be a list of groups as JSON."),
+        ({"groups": '[{"a": 1}]'}, "“groups” must be a list of at most 50 groups as JSON."),
+        ({"groups": "[[[]]]"}, "“groups” must be a list of at most 50 groups as JSON."),
+    ],
+)
+def test_an_address_that_makes_no_sense_is_refused_in_words(
+    asked: dict[str, str], sentence: str, kept: SavedQuery, as_bo: Client
+) -> None:
+    answer = as_bo.get(f"/history/{kept.key}/", {**RANGE, **asked})
+    assert (answer.status_code, answer.json()) == (422, {"problem": sentence})
+
+
+def test_the_file_has_every_result_of_every_window_and_group(kept: SavedQuery, as_bo: Client) -> None:
+    answer = as_bo.get(f"/history/{kept.key}/results.csv", RANGE)
+    assert answer["Content-Disposition"] == 'attachment; filename="hot-devices.csv"'
+    rows = list(csv.reader(io.StringIO(b"".join(answer.streaming_content).decode())))  # type: ignore[attr-defined]
+    assert rows[0] == ["window_end", "window", "computation", "device", "value", "detail"]
+    assert len(rows) == 1 + 2 * 2 * 3
+    assert rows[1] == ["2027-01-15T08:00:00.000+00:00", "1m/10s", "max of temp", "'=d2", "7.0", "full"]
+    assert ["2027-01-15T08:00:10.000+00:00", "5m/10s", "max of temp", "d1", "2.5", "full"] in rows
+    assert {row[4] for row in rows[1:] if row[3] == "d3"} == {""}
+
+
+def test_a_file_of_a_range_without_results_has_its_heading(kept: SavedQuery, as_bo: Client) -> None:
+    answer = as_bo.get(f"/history/{kept.key}/results.csv", {"from": 0, "to": 10})
+    assert b"".join(answer.streaming_content).count(b"\n") == 1  # type: ignore[attr-defined]
+
+
+def test_a_note_is_seen_by_all_and_removed_by_who_wrote_it(
+    hall: Board, as_ana: Client, as_bo: Client
+) -> None:
+    made = as_bo.post("/dashboards/hall/notes/", {"time": END, "text": "Deployed 4.2"})
+    assert made.status_code == 201
+    seen = as_ana.get("/dashboards/hall/marks/", RANGE).json()["notes"]
+    assert [(note["time"], note["text"], note["by"], note["mine"]) for note in seen] == [
+        (END, "Deployed 4.2", "Bo", False)
+    ]
+    address = f"/dashboards/hall/notes/{seen[0]['id']}/remove/"
+    refused = as_ana.post(address)
+    assert (refused.status_code, refused.json()) == (403, {"problem": "Only who wrote a note may remove it."})
+    assert as_bo.post(address).status_code == 204
+    assert not Note.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"time": "noon", "text": "x"}, "Say at which time the note belongs."),
+        ({"time": END, "text": "  "}, "Write something."),
+        ({"time": END, "text": "x" * 141}, "Keep it to 140 characters."),
+    ],
+)
+def test_a_note_without_time_or_words_is_refused(
+    fields: dict[str, str], sentence: str, hall: Board, as_ana: Client
+) -> None:
+    answer = as_ana.post("/dashboards/hall/notes/", fields)
+    assert (answer.status_code, answer.json()) == (422, {"problem": sentence})
+
+
+def test_plans_and_edits_are_marked_each_once(hall: Board, hot: SavedQuery, ana: User, as_bo: Client) -> None:
+    change_query(hot, hot.spec(), ana)
+    change_query(hot, replace(hot.spec(), where="temp > 20"), ana)
+    now = int(timezone.now().timestamp() * 1000)
+    asked = {"from": now - 60_000, "to": now + 60_000}
+    marks = as_bo.get("/dashboards/hall/marks/", asked).json()["queries"][hot.key]
+    assert [text for _, text in marks] == ["Plan 1", "Ana: filter changed"]
+    assert as_bo.get("/dashboards/hall/marks/", {"from": 0, "to": 1}).json()["queries"] == {hot.key: []}
+
+
+def test_the_owner_says_how_long_results_are_kept(hot: SavedQuery, as_ana: Client, as_bo: Client) -> None:
+    address = f"/history/{hot.key}/policy/"
+    assert as_bo.post(address, {"detail_days": 3, "kept_days": 90}).status_code == 403
+    as_ana.post(address, {"detail_days": 3, "kept_days": 90})
+    as_ana.post(address, {"detail_days": 9, "kept_days": 5})
+    policy = HistoryPolicy.objects.get(query=hot)
+    assert (policy.detail_days, policy.kept_days) == (3, 90)
+    page = as_ana.get(f"/queries/{hot.key}/").content.decode()
+    assert 'name="detail_days" type="number" min="1" max="3650" value="3"' in page
+    assert "at least as long as full detail" in page
+    assert "the thinned past for 90" in as_bo.get(f"/queries/{hot.key}/").content.decode()
+
+
+def test_a_link_shows_the_dashboard_and_nothing_else(
+    hall: Board, kept: SavedQuery, as_ana: Client, stranger: Client
+) -> None:
+    page = as_ana.post("/dashboards/hall/share/", {"label": "the hall", "days": "7"}).content.decode()
+    token = page.split("/shared/")[1].split("/")[0]
+    assert token not in as_ana.get("/dashboards/hall/share/").content.decode()
+    shown = stranger.get(f"/shared/{token}/")
+    assert shown.status_code == 200
+    assert "Hot devices" in shown.content.decode()
+    assert "side-link" not in shown.content.decode()
+    assert shown["Content-Security-Policy"] == "frame-ancestors 'self'"
+    assert shown["Referrer-Policy"] == "no-referrer"
+    assert stranger.get(f"/shared/{token}/history/{kept.key}/", RANGE).json()["series"]
+    assert stranger.get(f"/shared/{token}/history/{kept.key}/results.csv", RANGE).status_code == 200
+    assert stranger.get(f"/shared/{token}/marks/", RANGE).json()["notes"] == []
+    other = SavedQuery.objects.create(
+        source=kept.source, name="Other", computations=[{"aggregate": "count"}], windows=[{"range": "1m"}]
+    )
+    assert stranger.get(f"/shared/{token}/history/{other.key}/", RANGE).status_code == 404
+    assert stranger.get("/dashboards/hall/").status_code == 302
+    revoke(ShareLink.objects.get())
+    for address in ("", f"history/{kept.key}/", f"history/{kept.key}/results.csv", "marks/"):
+        assert stranger.get(f"/shared/{token}/{address}", RANGE).status_code == 404
+    assert "shows nothing any more" in stranger.get(f"/shared/{token}/").content.decode()
+
+
+def test_a_link_ends_by_itself_and_with_whom_it_came_from(hall: Board, ana: User, stranger: Client) -> None:
+    _, old = make_link(hall, ana, "", timezone.now() - timedelta(seconds=1))
+    assert stranger.get(f"/shared/{old}/").status_code == 404
+    _, token = make_link(hall, ana, "", timezone.now() + timedelta(days=1))
+    assert stranger.get(f"/shared/{token}/").status_code == 200
+    ana.is_active = False
+    ana.save()
+    assert stranger.get(f"/shared/{token}/").status_code == 404
+
+
+def test_links_are_made_and_revoked_by_who_may_change_the_dashboard(
+    hall: Board, ana: User, as_ana: Client, as_bo: Client
+) -> None:
+    assert as_bo.post("/dashboards/hall/share/", {"days": "7"}).status_code == 403
+    link, _ = make_link(hall, ana, "the hall", timezone.now() + timedelta(days=1))
+    assert as_bo.post(f"/dashboards/hall/share/{link.pk}/revoke/").status_code == 403
+    assert as_ana.post("/dashboards/hall/share/", {"days": "9999"}).status_code == 422
+    assert as_ana.post(f"/dashboards/hall/share/{link.pk}/revoke/").status_code == 302
+    link.refresh_from_db()
+    assert link.revoked_at is not None
+    assert "revoked" in as_ana.get("/dashboards/hall/share/").content.decode()
+
+
+def test_only_origins_of_the_administrators_choice_may_embed(
+    hall: Board, ana: User, stranger: Client
+) -> None:
+    _, token = make_link(hall, ana, "", timezone.now() + timedelta(days=1))
+    with override_settings(EMBED_ORIGINS=["https://intranet.example.org"]):
+        shown = stranger.get(f"/shared/{token}/")
+    assert shown["Content-Security-Policy"] == "frame-ancestors 'self' https://intranet.example.org"
+    assert "X-Frame-Options" not in shown
+    assert stranger.get("/sign-in/")["X-Frame-Options"] == "DENY"
+
+
+def test_a_dashboard_asks_for_its_modules_at_once(hall: Board, as_ana: Client) -> None:
+    page = as_ana.get("/dashboards/hall/").content.decode()
+    for module in ("main", "panel", "series"):
+        assert f'<link rel="modulepreload" href="/static/js/live/{module}.js">' in page
