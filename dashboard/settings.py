@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from ipaddress import ip_network
 from pathlib import Path
 
 import environ
@@ -150,6 +151,20 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
+
+# What alerts say, and where to.
+SITE_ADDRESS = env("MILLRACE_ADDRESS", default="http://127.0.0.1:8000").rstrip("/")
+HAS_EMAIL = bool(env("MILLRACE_EMAIL", default=""))
+if HAS_EMAIL:
+    vars().update(env.email_url("MILLRACE_EMAIL"))
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env("MILLRACE_EMAIL_FROM", default="millrace@localhost")
+try:
+    WEBHOOK_NETWORKS = [ip_network(one) for one in env.list("MILLRACE_WEBHOOK_NETWORKS", default=[])]
+except ValueError as problem:
+    raise ImproperlyConfigured(f"MILLRACE_WEBHOOK_NETWORKS: {problem}") from problem
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"

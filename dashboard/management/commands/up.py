@@ -1,4 +1,4 @@
-"""`up`: broker, job, web server and demo under one supervisor, until Ctrl-C."""
+"""`up`: broker, job, web server, alerts and demo under one supervisor, until Ctrl-C."""
 
 import os
 import socket
@@ -109,6 +109,7 @@ class _Start:
             subprocess.run(restore.command, env={**os.environ, **restore.environment}, check=True)
         if not self.supervisor.wait_until(self._web_accepts, timeout=60):
             return not self.supervisor.stopping
+        self.supervisor.start(self._alerts())
         self.supervisor.say(f"Open {self.address}")
         if admin is not None:
             self.supervisor.say(setup.admin_sentence(admin))
@@ -126,6 +127,12 @@ class _Start:
         if "MILLRACE_SPARK_JAVA_OPTIONS" in os.environ or not settings.SPARK_MASTER.startswith("local"):
             return job
         return replace(job, environment={**job.environment, "MILLRACE_SPARK_JAVA_OPTIONS": QUICK_START})
+
+    def _alerts(self) -> Service:
+        alerts = self._service("alerts", "runalerts")
+        return replace(
+            alerts, environment={"MILLRACE_ADDRESS": self.address, **os.environ, **alerts.environment}
+        )
 
     def _wait_for_kafka(self) -> bool:
         if self.supervisor.wait_until(lambda: answers(self.kafka), 5 if self.cluster else BROKER_PATIENCE):
