@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 
+from dashboard.alerts.states import firing_count
 from dashboard.models import Board, SavedQuery, Source
 
 API = "/api/"  # programs get JSON where people get pages
@@ -21,6 +22,7 @@ class Place:
     icon: str
     prefix: str | tuple[str, ...]
     count: int | None = None
+    alarm: str = ""  # what is wrong there, in the place of the count
 
     def holds(self, address: str) -> bool:
         return address == "/" if self.prefix == "/" else address.startswith(self.prefix)
@@ -30,12 +32,14 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     """Context processor: the places, and which of them this page belongs to."""
     if not request.user.is_authenticated:
         return {}
+    firing = firing_count()
     places = (
         Place("Home", "home", "home", "/"),
         Place("Dashboards", "boards", "layout-dashboard", "/dashboards", Board.objects.count()),
         Place("Queries", "queries", "wave-square", "/queries", SavedQuery.objects.count()),
         Place("Sources", "sources", "database", ("/sources", "/connections"), Source.objects.count()),
         Place("Plan", "plan", "binary-tree-2", "/plan"),
+        Place("Alerts", "alerts", "bell", "/alerts", alarm=f"{firing} firing" if firing else ""),
     )
     here = next((place for place in places if place.holds(request.path)), None)
     return {"places": places, "here": here}

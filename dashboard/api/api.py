@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from dashboard.api import connections, queries, sources
+from dashboard.api import alerts, connections, queries, sources
 from dashboard.api.refusals import speak
 from dashboard.api.who import PersonalToken, SignedIn
 
@@ -29,6 +29,7 @@ speak(api)
 api.add_router("/connections", connections.router)
 api.add_router("/sources", sources.router)
 api.add_router("/queries", queries.router)
+api.add_router("/alerts", alerts.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

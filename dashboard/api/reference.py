@@ -32,6 +32,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
     "preview_new": {"sql": "SELECT max(temp) FROM sensors WINDOW HOPPING (5m, 10s)"},
     "patch_query": {"where": "temp > 20"},
     "preview_change": {"windows": "1m, 5m, 1h every 10s"},
+    "add_alert": {
+        "query": "KEY",
+        "name": "Too hot",
+        "condition": "above",
+        "threshold": "80",
+        "hold": "5m",
+        "margin": "5",
+        "webhook": "https://example.org/hooks/millrace",
+        "webhook_secret": "a long random text",
+    },
+    "preview_alert": {"query": "KEY", "condition": "no_data", "hold": "10m"},
+    "patch_alert": {"threshold": "85"},
+    "silence_alert": {"duration": "2h", "reason": "maintenance"},
+    "acknowledge": {},
 }
 
 

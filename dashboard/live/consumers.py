@@ -1,8 +1,9 @@
 """The socket behind every live page: the browser says what it watches, the server keeps it up to date.
 
 Client messages: `watch` {queries, sources, rows, plan, health}, `ack` {count}. Server messages: `state`,
-`source`, `health`, `throughput`, `missing`, `rows` (of a list of queries), `snapshot` and `update` of a query
-(numbered per query: a gap shows). A query that is changed, paused or resumed begins with a snapshot again.
+`alerts`, `source`, `health`, `throughput`, `missing`, `rows` (of a list of queries), `snapshot` and `update`
+of a query (numbered per query: a gap shows). A query that is changed, paused or resumed begins with a
+snapshot again.
 """
 
 import asyncio

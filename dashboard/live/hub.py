@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from dashboard.alerts.bells import Bells
 from dashboard.live.history import History, query_key
 from dashboard.live.messages import MeterMessage, StatusMessage
 from dashboard.live.meters import Meters, process_meters
@@ -30,6 +31,7 @@ class Hub:
         self.state = LiveState()
         self.changed: set[str] = set()  # keys of saved queries
         self.caught_up = False  # the past has been read
+        self.bells = Bells()  # another object whenever something of the alerts has changed
 
     def take(self, arrivals: Arrivals) -> None:
         for block in arrivals.blocks:

@@ -10,11 +10,14 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import settings
+from django.utils import timezone
 
+from dashboard.alerts.bells import Bells, listen
 from dashboard.live.hub import Hub, process_hub
 from dashboard.live.reader import BrokerLost, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
@@ -25,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 PUSH_SECONDS = 1.0
 PLANS_SECONDS = 0.5
+ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
@@ -56,11 +60,13 @@ class Relay:
         open_reader: Callable[[], Reader],
         publish: Callable[[], object] = publish_pending,
         newest_plan: Callable[[], int] = newest_plan,
+        listen: Callable[[datetime], Bells] = listen,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
         self._publish = publish
         self._newest_plan = newest_plan
+        self._listen = listen
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -69,6 +75,7 @@ class Relay:
             tasks.create_task(self._push())
             tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
             tasks.create_task(self._follow_plans())
+            tasks.create_task(self._follow_alerts())
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:
@@ -118,6 +125,17 @@ class Relay:
             except Exception:
                 logger.exception("Could not look for new plans; trying again.")
             await asyncio.sleep(PLANS_SECONDS)
+
+    async def _follow_alerts(self) -> None:
+        """Another process evaluates them and writes what comes of it."""
+        while True:
+            try:
+                bells = await sync_to_async(self._listen, thread_sensitive=False)(timezone.now())
+                if bells != self.hub.bells:
+                    self.hub.bells = bells
+            except Exception:
+                logger.exception("Could not look for alerts; trying again.")
+            await asyncio.sleep(ALERTS_SECONDS)
 
     async def _tidy(self) -> None:
         while True:

@@ -1,4 +1,5 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
+import { Bells } from "./bells.js";
 import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
@@ -19,6 +20,7 @@ class LivePage {
 
   constructor() {
     this.socket = new LiveSocket();
+    this.bells = new Bells();
     this.card = new JobCard(document.getElementById("job-card"));
     this.panels = [...document.querySelectorAll("[data-live-query]")].map((element) => new Panel(element));
     this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
@@ -54,6 +56,7 @@ class LivePage {
   #listen() {
     const on = (type, handle) => this.socket.addEventListener(type, ({ detail }) => handle(detail));
     on("state", (message) => (this.#state = message));
+    on("alerts", (message) => this.#ring(message));
     on("source", (message) => this.#sources.set(message.source, message));
     on("health", (message) => this.#spans.set(message.source, message));
     on("rows", (message) => this.rows.forEach((row) => row.take(message.rows[row.key], message.clock)));
@@ -72,6 +75,11 @@ class LivePage {
     });
     if (whole.includes(false)) this.socket.rewatch();
     else if (message.type === "snapshot") this.render();
+  }
+
+  #ring(message) {
+    this.bells.take(message);
+    for (const panel of this.panels) panel.alertMarks = message.marks[panel.query.key] ?? [];
   }
 
   #panelsOf(key) {

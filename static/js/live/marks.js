@@ -40,9 +40,9 @@ function drawn(chart, draw) {
   ctx.restore();
 }
 
-function note(ctx, area, x, text) {
-  vertical(ctx, area, x, { colour: faded(token("accent"), 0.8), dash: [3, 3] });
-  ctx.fillStyle = token("accent-ink");
+function note(ctx, area, x, text, tone) {
+  vertical(ctx, area, x, { colour: faded(token(tone ?? "accent"), 0.8), dash: [3, 3] });
+  ctx.fillStyle = token(tone ?? "accent-ink");
   ctx.beginPath();
   ctx.moveTo(x - 4, area.top - 1);
   ctx.lineTo(x + 4, area.top - 1);
@@ -55,16 +55,19 @@ function note(ctx, area, x, text) {
 
 const NEAR_PX = 40;
 
+/** Of marks that became one, an alert that fires is seen. */
+const worse = (one, other) => (one === "bad" || other === "bad" ? "bad" : one === other ? one : undefined);
+
 /** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
 export function mergedNotes(notes, at) {
-  const placed = notes.map(({ time, text }) => ({ x: at(time), text, count: 1 })).sort((a, b) => a.x - b.x);
+  const placed = notes.map(({ time, text, tone }) => ({ x: at(time), text, tone, count: 1 })).sort((a, b) => a.x - b.x);
   const merged = [];
   for (const one of placed) {
     const last = merged.at(-1);
-    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x });
+    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x, tone: worse(last.tone, one.tone) });
     else merged.push({ ...one, to: one.x });
   }
-  return merged.map(({ x, text, count }) => ({ x, text: count > 1 ? `${count} changes` : text }));
+  return merged.map(({ x, text, tone, count }) => ({ x, text: count > 1 ? `${count} changes` : text, ...(tone ? { tone } : {}) }));
 }
 
 export const timeMarks = {
@@ -95,7 +98,7 @@ export const timeMarks = {
         }
       }
       const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
-      for (const { x, text } of mergedNotes(seen, at)) note(ctx, area, x, text);
+      for (const { x, text, tone } of mergedNotes(seen, at)) note(ctx, area, x, text, tone);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

@@ -25,6 +25,7 @@ export class Panel {
     this.element = element;
     this.query = new QuerySeries(element.dataset.liveQuery);
     this.missing = false;
+    this.alertMarks = []; // [time, text, "fires" or "recovers"]
     element.classList.add("is-loading");
     this.#build();
     joinCrosshair(this);
@@ -112,7 +113,8 @@ export class Panel {
     this.element.classList.toggle("is-grouped", this.query.groupBy.length > 0);
     const series = this.#drawnSeries();
     const stale = said?.from && !this.query.empty ? Math.min(this.query.newestEnd(), said.from, now) : null;
-    const notes = this.query.edits.map(([time, text]) => ({ time, text }));
+    const alerts = this.alertMarks.map(([time, text, what]) => ({ time, text, tone: what === "fires" ? "bad" : "ok" }));
+    const notes = [...this.query.edits.map(([time, text]) => ({ time, text })), ...alerts];
     const marks = { provisional: this.#firstProvisional(source, now), stale, label: largest, notes };
     const shownTo = stale ? Math.max(stale, this.#newestFinal()) : until;
     this.chart.draw({ series, from: shownFrom(oldest, until), until, now: shownTo, heard: source?.max_event_time ?? until, marks });

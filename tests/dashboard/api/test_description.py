@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import api
-from dashboard.models import SavedQuery
+from dashboard.models import Alert, SavedQuery
 
 EXAMPLES_OF_EACH_CALL = 15
 CHECKS = [not_a_server_error, response_schema_conformance, status_code_conformance]
@@ -28,7 +28,15 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
     """Each call over and over, with what is there and what is not; what is made is gone after the test."""
     hot.source.connection.created_by = ana
     hot.source.connection.save()
-    keys = {"connections": hot.source.connection.key, "sources": hot.source.key, "queries": hot.key}
+    alert = Alert.objects.create(
+        query=hot, name="Too hot", computation="max(temp)", window="1m/10s", condition="above", owner=ana
+    )
+    keys = {
+        "connections": hot.source.connection.key,
+        "sources": hot.source.key,
+        "queries": hot.key,
+        "alerts": alert.key,
+    }
     headers = {"Authorization": f"Bearer {make_token(ana, 'schemathesis', None)[1]}"}
     described = schemathesis.openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)
 
