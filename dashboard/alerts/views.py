@@ -109,8 +109,6 @@ def alert_edit(request: HttpRequest, key: str) -> HttpResponse:
 
 def _form(request: HttpRequest, form: AlertForm) -> HttpResponse:
     context = {"form": form, "query": form.query, "editing": form.editing}
-    if form.editing and not form.is_bound:
-        context["preview"] = preview(form.editing)
     return render(request, "alerts/form.html", context, status=422 if form.errors else 200)
 
 
