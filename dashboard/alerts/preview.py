@@ -1,5 +1,6 @@
 """What a form says of an alert while it is typed: the rule in words, and how often it would have fired."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,6 +8,8 @@ from dashboard.alerts import words
 from dashboard.alerts.evaluator import instant
 from dashboard.alerts.kept import REACH_MS, Kept, NothingKept, kept_results, would_have_fired
 from dashboard.alerts.models import Alert
+from dashboard.alerts.rules import Move
+from streaming.results import GroupKey
 
 SHOWN = 8
 
@@ -48,8 +51,9 @@ def preview(alert: Alert) -> Preview:
     return Preview(rule, _sentence(len(found), groups, kept), len(found), tuple(found[::-1][:SHOWN]))
 
 
-def _paired(moves: list) -> list[WouldFire]:  # type: ignore[type-arg]
-    ended: dict[tuple, datetime] = {}  # type: ignore[type-arg]
+def _paired(moves: Sequence[tuple[GroupKey, Move]]) -> list[WouldFire]:
+    """Each firing with its end, oldest first."""
+    ended: dict[GroupKey, datetime] = {}
     found = []
     for group, move in reversed(moves):
         if not move.fires:

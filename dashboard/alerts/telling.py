@@ -4,7 +4,7 @@ As Alertmanager does it: the first message waits a moment for other groups, the 
 alert's interval, what goes on firing is repeated, and what is silenced or acknowledged is not.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -49,14 +49,20 @@ def due(
 
 def tell(now: datetime) -> None:
     """Look at every alert that may have something to say. Within the transaction of who has the seat."""
-    for alert in Alert.objects.filter(pk__in=_candidates()).select_related("query__source"):
+    for alert in Alert.objects.filter(pk__in=_candidates(now)).select_related("query__source"):
         tell_of(alert, now)
 
 
-def _candidates() -> set[int]:
+def _candidates(now: datetime) -> set[int]:
+    """Alerts with news, and those that fire and were last told of so long ago that it may be repeated."""
     untold = Firing.objects.filter(untold=True).values_list("alert", flat=True).distinct()
-    firing = Evaluation.objects.filter(firing__gt=0).values_list("alert", flat=True)
-    return {*untold, *firing}
+    firing = Evaluation.objects.filter(firing__gt=0, told_at__isnull=False, alert__repeat__gt=0)
+    repeated = [
+        pk
+        for pk, told_at, repeat in firing.values_list("alert", "told_at", "alert__repeat")
+        if now - told_at >= timedelta(milliseconds=repeat)
+    ]
+    return {*untold, *repeated}
 
 
 def tell_of(alert: Alert, now: datetime) -> None:
@@ -86,13 +92,13 @@ def tell_of(alert: Alert, now: datetime) -> None:
     Evaluation.objects.filter(pk=alert.pk).update(told_at=now)
 
 
-def silenced_groups(silences: Iterable[Silence]) -> Any:
+def silenced_groups(silences: Iterable[Silence]) -> Callable[[Firing], bool]:
     """Whether a firing is silenced, as a function."""
     keys = {one.group_key for one in silences}
     return lambda firing: bool(keys) and ("" in keys or firing.group_key in keys)
 
 
-def _passed_over(firing: Firing, silenced: Any) -> bool:
+def _passed_over(firing: Firing, silenced: Callable[[Firing], bool]) -> bool:
     """Whether nobody needs to be told any more: it ended in silence, or somebody has taken it up already."""
     over = firing.resolved_at is not None and silenced(firing)
     taken_up = firing.resolved_at is None and firing.acknowledged_at is not None

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from email import message_from_string, policy
+from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -204,7 +204,7 @@ class MailServer(socketserver.ThreadingTCPServer):
 
     def __init__(self, busy: int = 0) -> None:
         super().__init__(("127.0.0.1", 0), _Smtp)
-        self.mails: list[str] = []
+        self.mails: list[bytes] = []
         self.busy = busy  # mails that it puts off first
 
     @property
@@ -235,9 +235,9 @@ class _Smtp(socketserver.StreamRequestHandler):
 
     def _take(self) -> None:
         lines = []
-        while (line := self.rfile.readline().decode()) != ".\r\n":
+        while (line := self.rfile.readline()) != b".\r\n":
             lines.append(line)
-        self.server.mails.append("".join(lines))
+        self.server.mails.append(b"".join(lines))
         self._say("250 taken")
 
     def _say(self, text: str) -> None:
@@ -261,7 +261,7 @@ def mail_server(settings: LazySettings) -> Iterator[MailServer]:
 def test_a_mail_arrives_and_says_what_where_and_why(make_alert: MakeAlert, mail_server: MailServer) -> None:
     actions.send_test(make_alert(emails="ana@example.org"))
     assert try_once().sent_at is not None
-    mail = message_from_string(mail_server.mails[0], policy=policy.default)
+    mail = message_from_bytes(mail_server.mails[0], policy=policy.default)
     assert (mail["To"], mail["Subject"]) == ("ana@example.org", "Test message of “Too hot”")
     assert mail["Message-ID"] == f"<{Delivery.objects.get().key}@millrace>"
     assert "max of temp, 1m every 10s of “Hot devices” (sensors): above 80." in mail.get_content()
