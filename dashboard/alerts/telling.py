@@ -60,7 +60,7 @@ def _candidates(now: datetime) -> set[int]:
     repeated = [
         pk
         for pk, told_at, repeat in firing.values_list("alert", "told_at", "alert__repeat")
-        if now - told_at >= timedelta(milliseconds=repeat)
+        if told_at is not None and now - told_at >= timedelta(milliseconds=repeat)
     ]
     return {*untold, *repeated}
 

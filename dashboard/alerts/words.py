@@ -19,14 +19,19 @@ LABELS = {
 
 
 def number(value: float | None) -> str:
-    """As the pages write one.
+    """A value as the pages write one: four digits, or all before the point.
 
-    >>> number(-1204.5), number(None)
-    ('−1,204.5', 'no value')
+    >>> number(-1204.5), number(31.8013), number(None)
+    ('−1,204', '31.8', 'no value')
     """
     if value is None:
         return "no value"
-    return f"{value:,.6g}".replace("-", "−")
+    return (f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.4g}").replace("-", "−")
+
+
+def bound(value: float) -> str:
+    """A number as it was typed."""
+    return f"{value:,.12g}".replace("-", "−")
 
 
 def condition(alert: Alert) -> str:
@@ -35,11 +40,11 @@ def condition(alert: Alert) -> str:
     if alert.condition == "no_data":
         return f"no data{held}"
     recovers = f", {_recovery(alert)}" if alert.margin else ""
-    return f"{_bound(alert)}{held}{recovers}"
+    return f"{_bounds(alert)}{held}{recovers}"
 
 
-def _bound(alert: Alert) -> str:
-    low, high = number(alert.threshold), number(alert.upper)
+def _bounds(alert: Alert) -> str:
+    low, high = bound(alert.threshold), bound(alert.upper)
     unit = "\N{NARROW NO-BREAK SPACE}%" if alert.percent else ""
     return {
         "above": f"above {low}",
@@ -53,11 +58,11 @@ def _bound(alert: Alert) -> str:
 def _recovery(alert: Alert) -> str:
     low, high, margin = alert.threshold, alert.upper, alert.margin
     return {
-        "above": f"ok again at {number(low - margin)} or below",
-        "below": f"ok again at {number(low + margin)} or above",
-        "between": f"ok again below {number(low - margin)} or above {number(high + margin)}",
-        "outside": f"ok again from {number(low + margin)} to {number(high - margin)}",
-        "change": f"ok again under {number(low - margin)}",
+        "above": f"ok again at {bound(low - margin)} or below",
+        "below": f"ok again at {bound(low + margin)} or above",
+        "between": f"ok again below {bound(low - margin)} or above {bound(high + margin)}",
+        "outside": f"ok again from {bound(low + margin)} to {bound(high - margin)}",
+        "change": f"ok again under {bound(low - margin)}",
     }[alert.condition]
 
 

@@ -40,7 +40,8 @@ function drawn(chart, draw) {
   ctx.restore();
 }
 
-function note(ctx, area, x, text, tone) {
+/** A mark with its words, unless those before leave no room for them; where the words end. */
+function note(ctx, area, x, text, tone, taken) {
   vertical(ctx, area, x, { colour: faded(token(tone ?? "accent"), 0.8), dash: [3, 3] });
   ctx.fillStyle = token(tone ?? "accent-ink");
   ctx.beginPath();
@@ -48,9 +49,12 @@ function note(ctx, area, x, text, tone) {
   ctx.lineTo(x + 4, area.top - 1);
   ctx.lineTo(x, area.top + 5);
   ctx.fill();
-  const room = area.right - x;
-  ctx.textAlign = room < 80 ? "right" : "left";
-  ctx.fillText(text, x + (room < 80 ? -7 : 7), area.top - 6);
+  const width = ctx.measureText(text).width;
+  const left = x + 7 + width > area.right ? x - 7 - width : x + 7;
+  if (left < taken) return taken;
+  ctx.textAlign = "left";
+  ctx.fillText(text, left, area.top - 6);
+  return left + width + 8;
 }
 
 const NEAR_PX = 40;
@@ -98,7 +102,8 @@ export const timeMarks = {
         }
       }
       const seen = notes.filter(({ time }) => time >= chart.scales.x.min);
-      for (const { x, text, tone } of mergedNotes(seen, at)) note(ctx, area, x, text, tone);
+      let taken = -Infinity;
+      for (const { x, text, tone } of mergedNotes(seen, at)) taken = note(ctx, area, x, text, tone, taken);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");
