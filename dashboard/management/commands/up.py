@@ -107,9 +107,12 @@ class _Start:
             # In a process of its own, so that no producer stays open here to outlive the broker.
             restore = self._service("topics", "setup", "--only", "topics")
             subprocess.run(restore.command, env={**os.environ, **restore.environment}, check=True)
-        if not self.supervisor.wait_until(self._web_accepts, timeout=60):
-            return not self.supervisor.stopping
-        self.supervisor.start(self._alerts())
+        is_served = self.supervisor.wait_until(self._web_accepts, timeout=60)
+        if self.supervisor.stopping:
+            return False
+        self.supervisor.start(self._alerts())  # last: what people wait for comes first
+        if not is_served:
+            return True
         self.supervisor.say(f"Open {self.address}")
         if admin is not None:
             self.supervisor.say(setup.admin_sentence(admin))
@@ -130,9 +133,8 @@ class _Start:
 
     def _alerts(self) -> Service:
         alerts = self._service("alerts", "runalerts")
-        return replace(
-            alerts, environment={"MILLRACE_ADDRESS": self.address, **os.environ, **alerts.environment}
-        )
+        address = os.environ.get("MILLRACE_ADDRESS", self.address)
+        return replace(alerts, environment={**alerts.environment, "MILLRACE_ADDRESS": address})
 
     def _wait_for_kafka(self) -> bool:
         if self.supervisor.wait_until(lambda: answers(self.kafka), 5 if self.cluster else BROKER_PATIENCE):
