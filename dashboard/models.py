@@ -1,6 +1,7 @@
 """All models of the one app, so that Django finds them; each lives in the package of its subject."""
 
 from dashboard.accounts.models import ApiToken, Grant, Notice, SignIn
+from dashboard.alerts.models import Alert, Delivery, Evaluation, Firing, Seat, Silence
 from dashboard.audit.models import AuditEntry
 from dashboard.boards.models import Board, FirstBoard, Panel
 from dashboard.connections.models import Connection
@@ -10,10 +11,14 @@ from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
 
 __all__ = [
+    "Alert",
     "ApiToken",
     "AuditEntry",
     "Board",
     "Connection",
+    "Delivery",
+    "Evaluation",
+    "Firing",
     "FirstBoard",
     "Grant",
     "HistoryPlace",
@@ -24,8 +29,10 @@ __all__ = [
     "PastWindow",
     "PlanVersion",
     "SavedQuery",
+    "Seat",
     "Segment",
     "ShareLink",
     "SignIn",
+    "Silence",
     "Source",
 ]

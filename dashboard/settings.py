@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from ipaddress import ip_network
 from pathlib import Path
 
 import environ
@@ -154,6 +155,8 @@ _mail_server = env("MILLRACE_EMAIL_URL", default="")
 MAILS = bool(_mail_server)
 if MAILS:
     vars().update(environ.Env.email_url_config(_mail_server))
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 DEFAULT_FROM_EMAIL = env("MILLRACE_EMAIL_FROM", default="millrace@localhost")
 EMAIL_TIMEOUT = 10  # s
 
@@ -165,6 +168,13 @@ SESSION_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
 # Whose pages may show a dashboard of ours by a share link; no others can frame any page.
 EMBED_ORIGINS = env.list("MILLRACE_EMBED_ORIGINS", default=[])
+
+# Where messages lead to, and what alerts may call.
+SITE_ADDRESS = env("MILLRACE_ADDRESS", default="http://127.0.0.1:8000").rstrip("/")
+try:
+    WEBHOOK_NETWORKS = [ip_network(one) for one in env.list("MILLRACE_WEBHOOK_NETWORKS", default=[])]
+except ValueError as problem:
+    raise ImproperlyConfigured(f"MILLRACE_WEBHOOK_NETWORKS: {problem}") from problem
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"

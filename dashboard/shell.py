@@ -12,10 +12,12 @@ from dashboard.accounts.rights import (
     MayNotSee,
     noun,
     unseen_words,
+    visible_alerts,
     visible_boards,
     visible_queries,
     visible_sources,
 )
+from dashboard.alerts.states import firing_count
 from dashboard.models import Notice
 
 MOST_FAVOURITES = 12
@@ -31,6 +33,7 @@ class Place:
     icon: str
     prefix: str | tuple[str, ...]
     count: int | None = None
+    alarm: str = ""  # what is wrong there, in the place of the count
 
     def holds(self, address: str) -> bool:
         return address == "/" if self.prefix == "/" else address.startswith(self.prefix)
@@ -41,6 +44,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     if not request.user.is_authenticated:
         return {}
     person = signed_in(request)
+    firing = firing_count(visible_alerts(person))
     places = (
         Place("Home", "home", "home", "/"),
         Place("Dashboards", "boards", "layout-dashboard", "/dashboards", visible_boards(person).count()),
@@ -49,6 +53,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
             "Sources", "sources", "database", ("/sources", "/connections"), visible_sources(person).count()
         ),
         Place("Plan", "plan", "binary-tree-2", "/plan"),
+        Place("Alerts", "alerts", "bell", "/alerts", alarm=f"{firing} firing" if firing else ""),
     )
     here = next((place for place in places if place.holds(request.path)), None)
     return {

@@ -11,6 +11,7 @@ urlpatterns = [
     path("connections/", include("dashboard.connections.urls")),
     path("queries/", include("dashboard.queries.urls")),
     path("plan/", include("dashboard.planning.urls")),
+    path("alerts/", include("dashboard.alerts.urls")),
     path("api/", include("dashboard.api.urls")),
 ]
 

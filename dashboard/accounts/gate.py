@@ -14,7 +14,7 @@ from django.urls import ResolverMatch
 
 from dashboard.accounts.people import check_administrator, check_may_edit
 from dashboard.accounts.rights import Thing, check_may_change, check_may_see
-from dashboard.models import Board, Connection, SavedQuery, Source
+from dashboard.models import Alert, Board, Connection, SavedQuery, Source
 
 API = "api/"
 ADMINISTRATION = ("people/", "audit/", "api/people", "api/groups", "api/audit")
@@ -30,7 +30,7 @@ OWN_AFFAIRS = (
     "api/account",
 )
 # Looked at by who is about to add something.
-BEGINNINGS = {"sources/new/", "queries/new/", "dashboards/new/", "connections/new/"}
+BEGINNINGS = {"sources/new/", "queries/new/", "dashboards/new/", "connections/new/", "alerts/new/"}
 # Sent like a change, and changes nothing, or nothing but what its sender likes to see.
 MERE_LOOKS = {
     "api/queries/<slug:key>/preview",
@@ -42,11 +42,19 @@ MERE_LOOKS = {
 OWN_WORK = {
     "dashboards/<slug:slug>/duplicate/",
     "api/dashboards/<slug:key>/duplicate",
+    "alerts/<slug:key>/silence/",
+    "alerts/<slug:key>/unsilence/<int:pk>/",
+    "alerts/<slug:key>/acknowledge/",
+    "api/alerts/<slug:key>/silence",
+    "api/alerts/<slug:key>/unsilence",
+    "api/alerts/<slug:key>/acknowledge",
     "dashboards/<slug:slug>/notes/",
     "dashboards/<slug:slug>/notes/<int:pk>/remove/",
 }
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-NAMES_A_THING = re.compile(r"^(?:api/)?(sources|plan|queries|history|dashboards|connections)/<slug:(\w+)>")
+NAMES_A_THING = re.compile(
+    r"^(?:api/)?(sources|plan|queries|history|alerts|dashboards|connections)/<slug:(\w+)>"
+)
 
 
 def thing_at(match: ResolverMatch) -> Thing | None:
@@ -59,6 +67,8 @@ def thing_at(match: ResolverMatch) -> Thing | None:
         return SavedQuery.with_deleted.select_related("source__created_by", "owner").filter(key=key).first()
     if place == "dashboards":
         return Board.with_deleted.select_related("owner").filter(slug=key).first()
+    if place == "alerts":
+        return Alert.with_deleted.select_related("query__source__created_by", "owner").filter(key=key).first()
     if place == "connections":
         return Connection.objects.select_related("created_by").filter(key=key).first()
     return Source.objects.select_related("created_by").filter(key=key).first()

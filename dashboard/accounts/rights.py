@@ -1,6 +1,6 @@
 """The one place that decides who may see and change which source, query, dashboard and connection.
 
-Results belong to their source: who may see a source sees its queries, wherever they are shown. A dashboard
+Results belong to their source: who may see a source sees its queries and their alerts, wherever they are shown. A dashboard
 has rights of its own; on it, a panel of a query that its viewer may not see says so and nothing more. Pages,
 API and sockets ask here; `gate` asks for every address that names a thing.
 """
@@ -14,9 +14,9 @@ from django.db.models import Q, QuerySet
 
 from dashboard.accounts.levels import CHANGE, NOTHING
 from dashboard.accounts.people import check_may_edit, first_name, is_administrator, may_edit
-from dashboard.models import Board, Connection, Grant, SavedQuery, Source
+from dashboard.models import Alert, Board, Connection, Grant, SavedQuery, Source
 
-Thing = Source | Board | SavedQuery | Connection
+Thing = Source | Board | SavedQuery | Connection | Alert
 Shared = Source | Board
 
 
@@ -32,6 +32,7 @@ WORDS: dict[type[Any], _Word] = {
     Connection: _Word("connection", "created_by", "added"),
     SavedQuery: _Word("query", "owner", "owns"),
     Board: _Word("dashboard", "owner", "owns"),
+    Alert: _Word("alert", "owner", "owns"),
 }
 
 
@@ -53,8 +54,10 @@ def owner_of(thing: Thing) -> User | None:
     return owner
 
 
-def decided_on(thing: Source | SavedQuery | Board) -> Shared:
+def decided_on(thing: Source | SavedQuery | Board | Alert) -> Shared:
     """The thing whose rights decide who may see this one."""
+    if isinstance(thing, Alert):
+        return thing.query.source
     return thing.source if isinstance(thing, SavedQuery) else thing
 
 
@@ -85,6 +88,13 @@ def visible_queries(person: User) -> QuerySet[SavedQuery]:
     if is_administrator(person):
         return SavedQuery.objects.all()
     return SavedQuery.objects.filter(source__in=visible_sources(person))
+
+
+def visible_alerts(person: User) -> QuerySet[Alert]:
+    """Who sees a query sees its alerts."""
+    if is_administrator(person):
+        return Alert.objects.all()
+    return Alert.objects.filter(query__in=visible_queries(person))
 
 
 def _seen(person: User, model: type[Shared]) -> Q:

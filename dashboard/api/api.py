@@ -6,7 +6,18 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from dashboard.api import access, account, audit, backtests, boards, connections, people, queries, sources
+from dashboard.api import (
+    access,
+    account,
+    alerts,
+    audit,
+    backtests,
+    boards,
+    connections,
+    people,
+    queries,
+    sources,
+)
 from dashboard.api.refusals import speak
 from dashboard.api.who import PersonalToken, SignedIn
 
@@ -36,6 +47,7 @@ api.add_router("/people", people.people)
 api.add_router("/groups", people.groups)
 api.add_router("/audit", audit.router)
 api.add_router("/dashboards", boards.router)
+api.add_router("/alerts", alerts.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -48,6 +48,20 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
     "patch_person": {"role": "editor"},
     "add_group": {"name": "Plant", "members": ["ana", "bo"]},
     "patch_group": {"members": ["ana"]},
+    "add_alert": {
+        "query": "KEY",
+        "name": "Too hot",
+        "condition": "above",
+        "threshold": "80",
+        "hold": "5m",
+        "margin": "5",
+        "webhook": "https://example.org/hooks/millrace",
+        "webhook_secret": "a long random text",
+    },
+    "preview_alert": {"query": "KEY", "condition": "no_data", "hold": "10m"},
+    "patch_alert": {"threshold": "85"},
+    "silence_alert": {"duration": "2h", "reason": "maintenance"},
+    "acknowledge": {},
 }
 
 

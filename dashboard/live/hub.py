@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from dashboard.alerts.bells import Bells
 from dashboard.live.history import History, query_key
 from dashboard.live.messages import MeterMessage, StatusMessage
 from dashboard.live.meters import Meters, process_meters
@@ -46,6 +47,7 @@ class Hub:
         self.caught_up = False  # the past has been read
         self.listeners: set[Listener] = set()
         self.shared: dict[object, object] = {}  # what many viewers are told alike, until something is new
+        self.bells = Bells()  # another object whenever something of the alerts has changed
 
     def take(self, arrivals: Arrivals) -> None:
         if arrivals:

@@ -11,11 +11,14 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.utils import timezone
 
 from dashboard.accounts.attention import rights_version
+from dashboard.alerts.bells import Bells, listen
 from dashboard.live.hub import Hub, Listener, process_hub
 from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
@@ -29,6 +32,7 @@ GATHER_SECONDS = 0.05  # after the first result of a batch: the others are on th
 PAUSE_SECONDS = 0.2  # between two pushes, at least: what comes meanwhile is told together
 AT_ONCE = 25  # sockets, before others may do something in the event loop
 LOOK_SECONDS = 0.5
+ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
@@ -53,6 +57,7 @@ class Relay:
         publish: Callable[[], object] = publish_pending,
         newest_plan: Callable[[], int] = newest_plan,
         newest_rights: Callable[[], int] = rights_version,
+        listen: Callable[[datetime], Bells] = listen,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
@@ -61,6 +66,7 @@ class Relay:
         self._newest_rights = newest_rights
         self._news = asyncio.Event()
         self._places: Places = {}
+        self._listen = listen
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -72,6 +78,7 @@ class Relay:
             # process or another: then viewers look again.
             tasks.create_task(self._follow_number(self._newest_plan, lambda one: one.plan_made()))
             tasks.create_task(self._follow_number(self._newest_rights, lambda one: one.rights_changed()))
+            tasks.create_task(self._follow_alerts())
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:
@@ -137,6 +144,17 @@ class Relay:
             except Exception:
                 logger.exception("%s failed; trying again.", newest_number.__name__)
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _follow_alerts(self) -> None:
+        """Another process evaluates them and writes what comes of it."""
+        while True:
+            try:
+                bells = await sync_to_async(self._listen, thread_sensitive=False)(timezone.now())
+                if bells != self.hub.bells:
+                    self.hub.bells = bells
+            except Exception:
+                logger.exception("Could not look for alerts; trying again.")
+            await asyncio.sleep(ALERTS_SECONDS)
 
     async def _tidy(self) -> None:
         while True:

@@ -7,6 +7,7 @@ told in one message later, so that a slow viewer never makes a queue grow.
 import time
 from functools import partial
 
+from dashboard.alerts.bells import Bells
 from dashboard.live import feed, rows
 from dashboard.live.feed import Message, QueryFeed, WatchedQuery
 from dashboard.live.hub import Hub
@@ -36,6 +37,8 @@ class Viewer:
         self._sent = self._acknowledged = 0
         self._state_due = 0.0
         self._heard_at = time.monotonic()
+        self._bells = Bells()
+        self._rung: Message = self._bells.message(set())
 
     @property
     def watched(self) -> set[str]:
@@ -60,6 +63,7 @@ class Viewer:
         self._health_due = 0.0
         self._throughput_sent = {}
         self._state_due = 0.0
+        self._bells = Bells()  # other queries have other marks
 
     def keep_sources(self, sources: list[str]) -> None:
         """Say no more of sources but these and those of the queries that are watched."""
@@ -117,6 +121,7 @@ class Viewer:
         if self._rows and self._hub.caught_up and time.monotonic() >= self._rows_due:
             self._rows_due = time.monotonic() + ROWS_SECONDS
             messages.append(rows.rows_message(self._hub, self._rows.values(), now))
+        messages.append(self._new_alerts())
         if self._hub.caught_up:
             messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
             self._dirty.clear()
@@ -125,6 +130,16 @@ class Viewer:
     def _source(self, key: str, now: int) -> Message:
         make = partial(feed.source_message, self._hub, key, now)
         return feed.shared(self._hub, ("source", key), make).own(clock=now)
+
+    def _new_alerts(self) -> Message | None:
+        if self._hub.bells is self._bells:
+            return None
+        self._bells = self._hub.bells
+        message = self._bells.message(self.watched, self.may_name)
+        if message == self._rung:
+            return None
+        self._rung = message
+        return message
 
     def _new_throughput(self, key: str) -> Message | None:
         message = feed.throughput_message(self._hub, key)

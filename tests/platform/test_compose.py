@@ -14,7 +14,7 @@ from django.core.management import get_commands, load_command_class
 from tests.platform.test_environment_keys import listed_keys
 
 ROOT = Path(__file__).resolve().parents[2]
-OWN = ("prepare", "web", "job", "history", "demo")
+OWN = ("prepare", "web", "job", "history", "alerts", "demo")
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def test_status_says_that_everything_runs(running: Installation) -> None:
     assert _wait_for(lambda: running.manage("status").returncode == 0), running.manage("status").stdout
     told = running.manage("status").stdout
     assert f"Millrace runs at http://127.0.0.1:{running.port}" in told
-    for name in ("broker", "job", "web", "demo"):
+    for name in ("broker", "job", "web", "demo", "alerts"):
         assert re.search(rf"^  {name} +running +pid {running.pid(name)} ", told, re.MULTILINE)
 
 
@@ -156,4 +156,4 @@ def test_down_stops_everything_and_leaves_no_process_behind(running: Installatio
     assert _wait_for(lambda: running.processes() == [])
     assert running.manage("status").returncode == 1
     order = re.findall(r"^millrace \| stopping (\w+)$", running.log(), re.MULTILINE)
-    assert order == ["demo", "web", "job", "broker"]
+    assert order == ["alerts", "demo", "web", "job", "broker"]

@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from dashboard.alerts.models import Alert
 from dashboard.connections.models import Connection
 from dashboard.planning import service as planning
 from streaming.security import SecretProblem, reseal
@@ -18,8 +19,17 @@ class Command(BaseCommand):
         with transaction.atomic():
             for connection in connections:
                 self._reseal(connection)
+            for alert in Alert.with_deleted.exclude(sealed_secret=""):
+                self._reseal_alert(alert)
         count = len(connections)
         self.stdout.write(f"Sealed the secrets of {count} connection{'' if count == 1 else 's'} anew.")
+
+    def _reseal_alert(self, alert: Alert) -> None:
+        try:
+            alert.sealed_secret = reseal(alert.sealed_secret)
+        except SecretProblem as problem:
+            raise CommandError(f"Alert “{alert.name}”: {problem} Nothing was changed.") from problem
+        alert.save(update_fields=["sealed_secret"])
 
     def _reseal(self, connection: Connection) -> None:
         try:

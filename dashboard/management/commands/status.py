@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.alerts.states import is_attended
 from dashboard.past.results import written_at
 from dashboard.platform.checks import SILENT_AFTER, last_status
 from dashboard.platform.runfile import RunFile, ServiceState
@@ -24,8 +25,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--job", action="store_true", help="only the job, however it was started")
         parser.add_argument("--history", action="store_true", help="only whether results are written down")
+        parser.add_argument("--alerts", action="store_true", help="only whether alerts are evaluated")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["alerts"]:
+            attended = is_attended()
+            self.stdout.write(f"Alerts are {'' if attended else 'not '}evaluated.")
+            sys.exit(0 if attended else 1)
         if options["job"]:
             kafka = settings.KAFKA_BOOTSTRAP
             sys.exit(0 if self._kafka_answers(kafka) and self._job_lives(kafka) else 1)

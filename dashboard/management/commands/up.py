@@ -1,4 +1,4 @@
-"""`up`: broker, job, web server and demo under one supervisor, until Ctrl-C."""
+"""`up`: broker, job, web server, alerts and demo under one supervisor, until Ctrl-C."""
 
 import os
 import socket
@@ -108,8 +108,12 @@ class _Start:
             # In a process of its own, so that no producer stays open here to outlive the broker.
             restore = self._service("topics", "setup", "--only", "topics")
             subprocess.run(restore.command, env={**os.environ, **restore.environment}, check=True)
-        if not self.supervisor.wait_until(self._web_accepts, timeout=60):
-            return not self.supervisor.stopping
+        is_served = self.supervisor.wait_until(self._web_accepts, timeout=60)
+        if self.supervisor.stopping:
+            return False
+        self.supervisor.start(self._alerts())  # last: what people wait for comes first
+        if not is_served:
+            return True
         self.supervisor.say(f"Open {self.address}")
         if admin is not None:
             self.supervisor.say(setup.admin_sentence(admin))
@@ -127,6 +131,11 @@ class _Start:
         if "MILLRACE_SPARK_JAVA_OPTIONS" in os.environ or not settings.SPARK_MASTER.startswith("local"):
             return job
         return replace(job, environment={**job.environment, "MILLRACE_SPARK_JAVA_OPTIONS": QUICK_START})
+
+    def _alerts(self) -> Service:
+        alerts = self._service("alerts", "runalerts")
+        address = os.environ.get("MILLRACE_ADDRESS", self.address)
+        return replace(alerts, environment={**alerts.environment, "MILLRACE_ADDRESS": address})
 
     def _wait_for_kafka(self) -> bool:
         if self.supervisor.wait_until(lambda: answers(self.kafka), 5 if self.cluster else BROKER_PATIENCE):

@@ -1,6 +1,7 @@
 // The live part of every page: one socket, and whatever on this page shows what comes from it.
 import { say } from "../toast.js";
 import { Annotations } from "./annotations.js";
+import { Bells } from "./bells.js";
 import { leaveCrosshair } from "./crosshair.js";
 import { watchDialogs } from "./dialogs.js";
 import { Health, SourceMark, SourceRow } from "./health.js";
@@ -26,6 +27,7 @@ class LivePage {
   constructor() {
     const place = document.querySelector("[data-past]");
     this.socket = new LiveSocket(place?.dataset.share);
+    this.bells = new Bells();
     const card = document.getElementById("job-card");
     this.card = card ? new JobCard(card) : null;
     this.control = new RangeControl(document.getElementById("time-range"), () => this.socket.now());
@@ -69,6 +71,7 @@ class LivePage {
   #listen() {
     const on = (type, handle) => this.socket.addEventListener(type, ({ detail }) => handle(detail));
     on("state", (message) => (this.#state = message));
+    on("alerts", (message) => this.#ring(message));
     on("source", (message) => this.#sources.set(message.source, message));
     on("health", (message) => this.#spans.set(message.source, message));
     on("rows", (message) => this.rows.forEach((row) => row.take(message.rows[row.key], message.clock)));
@@ -110,6 +113,11 @@ class LivePage {
     const whole = this.#panelsOf(message.query).map((panel) => panel.take(message, this.socket.now()));
     if (whole.includes(false)) this.socket.rewatch();
     else if (message.type === "snapshot") this.render();
+  }
+
+  #ring(message) {
+    this.bells.take(message);
+    for (const panel of this.panels) panel.alertMarks = panel.queries.flatMap(({ key }) => message.marks[key] ?? []);
   }
 
   #panelsOf(key) {

@@ -59,32 +59,39 @@ function drawn(chart, draw) {
   ctx.restore();
 }
 
-function note(ctx, area, x, text) {
-  vertical(ctx, area, x, { colour: faded(token("accent"), 0.8), dash: [3, 3] });
-  ctx.fillStyle = token("accent-ink");
+/** A mark with its words, unless those before leave no room for them; where the words end. */
+function note(ctx, area, x, text, tone, taken) {
+  vertical(ctx, area, x, { colour: faded(token(tone ?? "accent"), 0.8), dash: [3, 3] });
+  ctx.fillStyle = token(tone ?? "accent-ink");
   ctx.beginPath();
   ctx.moveTo(x - 4, area.top - 1);
   ctx.lineTo(x + 4, area.top - 1);
   ctx.lineTo(x, area.top + 5);
   ctx.fill();
-  const room = area.right - x;
-  ctx.textAlign = room < 80 ? "right" : "left";
-  ctx.fillText(text, x + (room < 80 ? -7 : 7), area.top - 6);
+  const width = ctx.measureText(text).width;
+  const left = x + 7 + width > area.right ? x - 7 - width : x + 7;
+  if (left < taken) return taken;
+  ctx.textAlign = "left";
+  ctx.fillText(text, left, area.top - 6);
+  return left + width + 8;
 }
 
 const NEAR_PX = 40;
 const LABEL_ROOM_PX = 190; // for “provisional” and the words of a note before it
 
+/** Of marks that became one, an alert that fires is seen. */
+const worse = (one, other) => (one === "bad" || other === "bad" ? "bad" : one === other ? one : undefined);
+
 /** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
 export function mergedNotes(notes, at) {
-  const placed = notes.map(({ time, text }) => ({ x: at(time), text, count: 1 })).sort((a, b) => a.x - b.x);
+  const placed = notes.map(({ time, text, tone }) => ({ x: at(time), text, tone, count: 1 })).sort((a, b) => a.x - b.x);
   const merged = [];
   for (const one of placed) {
     const last = merged.at(-1);
-    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x });
+    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x, tone: worse(last.tone, one.tone) });
     else merged.push({ ...one, to: one.x });
   }
-  return merged.map(({ x, text, count }) => ({ x, text: count > 1 ? `${count} changes` : text }));
+  return merged.map(({ x, text, tone, count }) => ({ x, text: count > 1 ? `${count} changes` : text, ...(tone ? { tone } : {}) }));
 }
 
 export const timeMarks = {
@@ -117,7 +124,8 @@ export const timeMarks = {
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      for (const { x, text } of placed) note(ctx, area, x, text);
+      let taken = -Infinity;
+      for (const { x, text, tone } of placed) taken = note(ctx, area, x, text, tone, taken);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

@@ -50,6 +50,7 @@ export class Panel {
     this.pasts = this.queries.map((query) => new PastLoader(query, pastAddress, () => this.#wish(query.key)));
     for (const past of this.pasts) past.onChange = () => this.onChange?.();
     this.chosenWindow = null; // of a query by groups, which shows one at a time unless it is set
+    this.alertMarks = []; // [time, text, "fires" or "recovers"]
     this.kind = null;
     this.#hidden = new Set(hiddenInAddress(element.dataset.panelId));
     element.classList.add("is-loading", `kind-${settings.kind}`);
@@ -292,7 +293,8 @@ export class Panel {
   }
 
   #notes(queries, notesOf) {
-    const all = queries.flatMap((query) => notesOf(query.key, query.edits));
+    const alerts = this.alertMarks.map(([time, text, what]) => ({ time, text, tone: what === "fires" ? "bad" : "ok" }));
+    const all = [...queries.flatMap((query) => notesOf(query.key, query.edits)), ...alerts];
     return [...new Map(all.map((note) => [`${note.time} ${note.text}`, note])).values()];
   }
 

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import api
-from dashboard.models import Board, Panel, SavedQuery
+from dashboard.models import Alert, Board, Panel, SavedQuery
 from dashboard.queries.backtests import BackTest
 
 EXAMPLES_OF_EACH_CALL = 15
@@ -50,12 +50,16 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
     hot.source.connection.save()
     board = Board.objects.create(slug="plant", name="Plant", owner=ana)
     panel = Panel.objects.create(board=board, query=hot, title="Hot", x=0, y=0)
+    alert = Alert.objects.create(
+        query=hot, name="Too hot", computation="max(temp)", window="1m/10s", condition="above", owner=ana
+    )
     keys = {
         "connections": hot.source.connection.key,
         "sources": hot.source.key,
         "queries": hot.key,
         "backtests": ended_backtest(hot, ana).key,
         "dashboards": board.slug,
+        "alerts": alert.key,
     }
     headers = {"Authorization": f"Bearer {make_token(ana, 'schemathesis', None)[1]}"}
     described = schemathesis.openapi.from_wsgi("/api/openapi.json", get_wsgi_application(), headers=headers)

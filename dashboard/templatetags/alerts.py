@@ -1,0 +1,19 @@
+"""The alerts of a query, wherever a page shows it; and numbers as messages write them."""
+
+from typing import Any
+
+from django import template
+
+from dashboard.alerts import words
+from dashboard.alerts.models import Alert
+from dashboard.alerts.views import row_of
+from dashboard.queries.models import SavedQuery
+
+register = template.Library()
+register.filter("alert_number", words.number)
+
+
+@register.inclusion_tag("alerts/_of_query.html")
+def alerts_of(query: SavedQuery) -> dict[str, Any]:
+    found = Alert.objects.filter(query=query).select_related("query__source", "evaluation")
+    return {"query": query, "rows": [row_of(alert) for alert in found.prefetch_related("silences")]}
