@@ -3,8 +3,18 @@
 from dashboard.accounts.models import ApiToken
 from dashboard.boards.models import Board, Panel
 from dashboard.connections.models import Connection
-from dashboard.planning.models import PlanVersion
+from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
 
-__all__ = ["ApiToken", "Board", "Connection", "Panel", "PlanVersion", "SavedQuery", "Source"]
+__all__ = [
+    "ApiToken",
+    "Board",
+    "CalibrationRecord",
+    "Connection",
+    "Panel",
+    "PlanVersion",
+    "SavedQuery",
+    "Source",
+    "ThroughputSample",
+]

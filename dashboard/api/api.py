@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja import NinjaAPI
 from ninja.operation import Operation
 
-from dashboard.api import connections, queries, sources
+from dashboard.api import connections, plans, queries, sources
 from dashboard.api.refusals import speak
 from dashboard.api.who import PersonalToken, SignedIn
 
@@ -28,6 +28,7 @@ api = Api(
 speak(api)
 api.add_router("/connections", connections.router)
 api.add_router("/sources", sources.router)
+api.add_router("/sources", plans.router)
 api.add_router("/queries", queries.router)
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dashboard.boards.forms import AddPanelForm, BoardForm, PanelTitleForm
 from dashboard.models import Board, Panel, SavedQuery, Source
+from dashboard.planning.overview import headline, running_plans
 
 RESTORE_SALT = "panel.restore"
 UNDO_SECONDS = 3600
@@ -18,15 +19,15 @@ UNDO_SECONDS = 3600
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The oldest dashboard that has panels is everyone's first page; without one, what to do next."""
-    board = Board.objects.filter(panels__query__deleted_at__isnull=True, panels__isnull=False)
-    first = board.order_by("created_at", "pk").first()
-    if first is not None:
-        return redirect(first)
+    """What sharing saves and the dashboards that have panels; before there is one, what to do next."""
+    filled = Board.objects.filter(panels__query__deleted_at__isnull=True, panels__isnull=False)
+    plans = running_plans()
     context = {
         "source": Source.objects.first(),
         "query_count": SavedQuery.objects.count(),
         "board": Board.objects.first(),
+        "boards": filled.distinct().order_by("created_at", "pk"),
+        "headline": headline(plans) if plans else None,
     }
     return render(request, "home/home.html", context)
 

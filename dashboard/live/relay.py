@@ -18,6 +18,7 @@ from django.conf import settings
 from dashboard.live.hub import Hub, process_hub
 from dashboard.live.reader import BrokerLost, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
+from dashboard.planning.calibration import note_throughput
 from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
@@ -28,6 +29,7 @@ PLANS_SECONDS = 0.5
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
+SAMPLE_SECONDS = 30.0
 
 # Every process relays for its own sockets: with a shared channel layer others must not hear it.
 _PROCESS = secrets.token_hex(4)
@@ -56,11 +58,13 @@ class Relay:
         open_reader: Callable[[], Reader],
         publish: Callable[[], object] = publish_pending,
         newest_plan: Callable[[], int] = newest_plan,
+        note_throughput: Callable[[], object] = note_throughput,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
         self._publish = publish
         self._newest_plan = newest_plan
+        self._note_throughput = note_throughput
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -68,6 +72,7 @@ class Relay:
             tasks.create_task(self._read())
             tasks.create_task(self._push())
             tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
+            tasks.create_task(self._every(SAMPLE_SECONDS, self._note_throughput))
             tasks.create_task(self._follow_plans())
             tasks.create_task(self._tidy())
 

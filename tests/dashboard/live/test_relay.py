@@ -39,7 +39,9 @@ class Running:
         self.hub = Hub()
         self.published = 0
         self.plan, self.looked = 1, 0
-        relay = Relay(self.hub, lambda: Reader(broker, topics), self._publish, self._newest_plan)
+        relay = Relay(
+            self.hub, lambda: Reader(broker, topics), self._publish, self._newest_plan, lambda: None
+        )
         self.task = asyncio.create_task(relay.run())
 
     def _newest_plan(self) -> int:
