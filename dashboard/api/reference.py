@@ -32,6 +32,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
     "preview_new": {"sql": "SELECT max(temp) FROM sensors WINDOW HOPPING (5m, 10s)"},
     "patch_query": {"where": "temp > 20"},
     "preview_change": {"windows": "1m, 5m, 1h every 10s"},
+    "preview_strategy": {"strategy": "best", "nodes": 2},
+    "adopt_strategy": {"strategy": "best", "nodes": 2},
+    "verify_query": {"query": "abcd2345", "minutes": 5},
 }
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from dashboard.live.history import query_key
 from dashboard.planning.changes import window_words
-from dashboard.planning.overview import SourcePlan, TreeRow, computes
+from dashboard.planning.overview import SourcePlan, TreeRow, computes, costed
 from dashboard.planning.picture import owner_name
 from dashboard.planning.work import TreeEstimate, TreeMeasure
 from dashboard.queries.models import SavedQuery
@@ -62,7 +62,7 @@ def details(plan: SourcePlan, row: TreeRow, viewer: User) -> Details:
     tree = row.tree
     measure = plan.measures.get(tree.id)
     saved = _saved(plan)
-    explainer = Explainer(plan.plan, plan.statistics)
+    explainer = Explainer(costed(plan.plan, plan.statistics), plan.statistics)
     return Details(
         row=row,
         why_kernel=why_this_kernel(tree, plan.statistics) if isinstance(tree, Tree) and tree.queries else "",

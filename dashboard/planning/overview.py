@@ -1,7 +1,7 @@
 """What the plan page says: the plan's price against no sharing, its trees, and where their slices end."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,13 @@ from dashboard.planning.service import newest
 from dashboard.planning.work import TreeEstimate, TreeMeasure, estimated_work, measured_work
 from dashboard.sources.models import Source
 from optimizer import Statistics, optimize
-from optimizer.cost import group_cost, tree_cost
+from optimizer.cost import group_cost
 from optimizer.durations import format_duration
+from optimizer.group_costs import group_costs
 from optimizer.group_trees import GroupTree
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
+from optimizer.plan_edit import as_groups
 from optimizer.queries import AnyQuery, Query
 from optimizer.throughput import estimated_throughput, load
 
@@ -74,12 +76,12 @@ class Overview:
 
 def overview(plan: Plan, statistics: Statistics) -> Overview:
     """Cost everything anew with these statistics: the plan may be older than the measurements."""
-    costs = {tree.id: _cost(tree, statistics) for tree in plan.all_trees}
-    total = sum(costs.values())
+    now = costed(plan, statistics)
+    total = now.total_cost
     alone = optimize(plan.all_queries, statistics, source=plan.source, strategy="no_share")
     throughput = estimated_throughput(plan, statistics)
     return Overview(
-        rows=[_row(tree, costs[tree.id], total) for tree in plan.all_trees],
+        rows=[_row(tree, total) for tree in now.all_trees],
         queries=len(plan.all_queries),
         price=total / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
         load=load(plan, statistics),
@@ -91,12 +93,22 @@ def overview(plan: Plan, statistics: Statistics) -> Overview:
 
 def cost_shares(plan: Plan, statistics: Statistics) -> dict[str, float]:
     """Of every single-window query, its estimated share of the plan's cost: queries of a tree share alike."""
-    costs: dict[tuple[str, ...], float] = {}  # by the queries of a tree
-    for tree in plan.all_trees:
-        if tree.queries:
-            costs[tuple(query.id for query in tree.queries)] = _cost(tree, statistics)
-    total = sum(costs.values())
-    return {id_: cost / total / len(ids) for ids, cost in costs.items() for id_ in ids if total}
+    answering = [tree for tree in costed(plan, statistics).all_trees if tree.queries]
+    total = sum(tree.cost for tree in answering)
+    return {
+        query.id: tree.cost / total / len(tree.queries)
+        for tree in answering
+        for query in tree.queries
+        if total
+    }
+
+
+def costed(plan: Plan, statistics: Statistics) -> Plan:
+    """The same trees at what they cost now."""
+    costs = group_costs(as_groups(plan.trees), statistics)
+    trees = (replace(tree, cost=cost.total) for tree, cost in zip(plan.trees, costs, strict=True))
+    apart = (replace(tree, cost=group_cost(tree.window, tree.key, statistics)) for tree in plan.group_trees)
+    return replace(plan, trees=tuple(trees), group_trees=tuple(apart))
 
 
 @dataclass(frozen=True)
@@ -191,17 +203,9 @@ def headline(plans: Sequence[SourcePlan]) -> Headline:
     )
 
 
-def _cost(tree: Tree | GroupTree, statistics: Statistics) -> float:
-    if isinstance(tree, GroupTree):
-        return group_cost(tree.window, tree.key, statistics)
-    if not tree.queries or tree.fed_by is not None:
-        return tree.cost  # as it was planned: it depends on the trees it is made of
-    return tree_cost(tree.queries, statistics).total
-
-
-def _row(tree: Tree | GroupTree, cost: float, total: float) -> TreeRow:
+def _row(tree: Tree | GroupTree, total: float) -> TreeRow:
     kernel = BY_NAME[tree.kernel].label if isinstance(tree, Tree) and tree.kernel else ""
-    return TreeRow(tree, cost, cost / total if total else 0.0, kernel)
+    return TreeRow(tree, tree.cost, tree.cost / total if total else 0.0, kernel)
 
 
 def _timeline_row(query: Query) -> dict[str, Any]:

@@ -5,7 +5,10 @@ from collections.abc import Iterable
 
 from django import template
 
+from dashboard.planning.changes import kernel_label
 from optimizer.durations import format_duration
+from optimizer.group_trees import GroupTree
+from optimizer.plan import Tree
 from optimizer.queries import AnyQuery, Query
 
 register = template.Library()
@@ -55,6 +58,21 @@ def query_names(queries: Iterable[AnyQuery]) -> str:
         size = format_duration(query.window.range) if isinstance(query, Query) else query.window.words
         windows.setdefault(query.name, []).append(size)
     return " · ".join(f"{name} {', '.join(Counter(lengths))}" for name, lengths in windows.items())
+
+
+@register.filter
+def rounded(value: float) -> str:
+    """All digits, of which three count: 85,312 as 85,300.
+
+    >>> rounded(85_312.4)
+    '85,300'
+    """
+    return f"{float(f'{value:.3g}'):,.0f}"
+
+
+@register.filter
+def kernel_name(tree: Tree | GroupTree) -> str:
+    return kernel_label(tree) or "none"
 
 
 @register.filter

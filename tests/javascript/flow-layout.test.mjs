@@ -26,7 +26,7 @@ test("without any cost all are alike", () => {
 test("as many queries are named as there is room for", () => {
   assert.deepEqual(lines(queries(2), 60).map(({ text }) => text), ["Query 0", "Query 1"]);
   assert.deepEqual(lines(queries(9), 60).map(({ text }) => text), ["Query 0", "Query 1", "7 more"]);
-  assert.deepEqual(lines(queries(9), 4).map(({ text }) => text), ["Query 0, 8 more"]);
+  assert.deepEqual(lines(queries(9), 4).map(({ text, more }) => text + more), ["Query 0, 8 more"]);
   assert.deepEqual(lines([], 40), []);
 });
 

@@ -26,9 +26,9 @@ export function lines(queries, height) {
   const room = Math.max(1, Math.floor((height + 6) / LINE));
   const shown = queries.slice(0, queries.length <= room ? queries.length : Math.max(1, room - 1));
   const more = queries.length - shown.length;
-  const labels = shown.map(({ label }) => ({ text: label, quiet: false }));
-  if (more && room > 1) labels.push({ text: `${more} more`, quiet: true });
-  else if (more) labels[0].text += `, ${more} more`;
+  const labels = shown.map(({ label }) => ({ text: label, more: "", quiet: false }));
+  if (more && room > 1) labels.push({ text: `${more} more`, more: "", quiet: true });
+  else if (more) labels[0].more = `, ${more} more`;
   return labels;
 }
 

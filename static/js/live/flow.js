@@ -73,7 +73,7 @@ export class Flow {
     this.#width = this.box.clientWidth;
     const width = Math.max(NARROWEST, this.#width - 24);
     const count = sources.reduce((sum, source) => sum + source.trees.length, 0);
-    const { bands, posts, bottom } = layout(sources, TOP, Math.max(150, 270 - 4 * count));
+    const { bands, posts, bottom } = layout(sources, TOP, Math.min(320, 190 + 11 * count));
     const columns = [Math.min(150, width * 0.17), width * 0.37, width * 0.57, width * 0.77];
     const picture = svg("svg", { width, height: Math.max(bottom + 4, 120), role: "group", "aria-label": this.#words(bands) });
     const focused = document.activeElement?.dataset?.flowTree; // a redraw does not take the focus away
@@ -177,7 +177,8 @@ export class Flow {
     }
     const names = lines(band.queries, band.height);
     const first = middle - (names.length * 17) / 2 + 12.5;
-    names.forEach(({ text, quiet }, line) => texts.push(svg("text", { x: columns[3] + 16, y: first + line * 17, class: quiet ? "flow-more" : "flow-query" }, clipped(text, width - columns[3] - 16))));
+    const beside = width - columns[3] - 16;
+    names.forEach(({ text, more, quiet }, line) => texts.push(svg("text", { x: columns[3] + 16, y: first + line * 17, class: quiet ? "flow-more" : "flow-query" }, clipped(text, beside - 6.6 * more.length) + more)));
     return texts;
   }
 }

@@ -8,7 +8,7 @@ const BELOW = 24; // room for the times
 const TOP = 12;
 const FIRST_ROW = TOP + 34;
 const SLICE = 16;
-const MAX_EDGES = 24;
+const MAX_EDGES = 14;
 const MOST_ROWS = 10; // of queries; the rest is one row
 
 function svg(tag, attributes, text = null) {
