@@ -25,8 +25,8 @@ def history(request: HttpRequest, key: str) -> HttpResponse:
     versions = PlanVersion.objects.filter(source=source).order_by("-version")
     page = Paginator(versions, PER_PAGE).get_page(request.GET.get("page"))
     plans = [version.value() for version in page]
-    last = versions.filter(version__lt=plans[-1].version).first() if plans else None
-    before = [*plans[1:], last.value() if last else _nothing(source)]
+    older = versions.filter(version__lt=plans[-1].version).first() if plans else None
+    before = [*plans, older.value() if older else _nothing(source)][1:]
     rows = [
         {"version": version, "plan": plan, "changes": differences(earlier, plan)}
         for version, plan, earlier in zip(page, plans, before, strict=True)

@@ -27,7 +27,7 @@ NICENESS = 5
 SLACK_MS = 60_000  # that messages may be older than their events by the clock of who wrote them
 POLL_MS = 500
 NO_RESULT = "No final result in these minutes: wait until its first window is final."
-SPARK = {"spark.driver.memory": "1g"}
+SPARK: dict[str, Any] = {"spark.driver.memory": "1g"}
 PERCENTILES = ("percentile", "p50", "p95", "p99")
 
 
@@ -132,7 +132,8 @@ def _accepted(
     timeline = Timeline().adopt(optimize(queries, Statistics()), EARLIEST)
     longest = max((query.window.range for query in queries if isinstance(query, Query)), default=0)
     span = SourceSpan(source).between(asked["since"] - longest - source.allowed_lateness - SLACK_MS)
-    with AcceptedEvents(scratch, source, timeline) as events:
+    events = AcceptedEvents(scratch, source, timeline)
+    with events:
         for batch in span.batches(source.types, int(time.time() * 1000)):
             events.take(batch.rows)
             percent = 10 + round(40 * batch.done / max(1, span.total))
@@ -201,7 +202,9 @@ def _rows(query: Query, ours: "Answers", theirs: "Answers", write: Any) -> dict[
     """All rows to the file; those that differ, then the newest, for the page."""
     from streaming.verify import Difference, alike
 
-    different, newest, largest = [], [], 0.0
+    different: list[dict[str, Any]] = []
+    newest: list[dict[str, Any]] = []
+    largest = 0.0
     for end, group in sorted(ours.keys() | theirs.keys(), key=lambda key: (-key[0], list(map(str, key[1])))):
         row = Difference(end, group, ours.get((end, group)), theirs.get((end, group)))
         is_equal = False

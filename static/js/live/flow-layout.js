@@ -37,11 +37,9 @@ export function layout(sources, top, room) {
   const bands = sources.flatMap((source, at) => source.trees.map((tree) => ({ ...tree, source: at, sourceKey: source.key })));
   const found = heights(bands.map(({ cost }) => cost), room);
   let y = top;
-  let node = null;
   bands.forEach((band, at) => {
     if (at && band.source !== bands[at - 1].source) y += 8;
-    Object.assign(band, { y, height: found[at], tall: found[at] >= LABEL, firstOfNode: `${band.source} ${band.node}` !== node });
-    node = `${band.source} ${band.node}`;
+    Object.assign(band, { y, height: found[at], tall: found[at] >= LABEL });
     y += band.height + gapAfter(band.height);
   });
   const posts = sources.map((source, at) => {

@@ -91,7 +91,7 @@ export class Flow {
   }
 
   #heads(columns, bands) {
-    const { sources, nodes } = this.#picture;
+    const { sources, nodes, byOwner } = this.#picture;
     const sum = (of) => bands.reduce((total, band) => total + (of(band) ?? 0), 0);
     const trees = sum(({ trees }) => trees ?? 1);
     const rates = sources.map(({ rate }) => rate).filter((rate) => rate !== null);
@@ -100,7 +100,7 @@ export class Flow {
       [counted(sources.length, "source"), rates.length ? `${whole(rates.reduce((a, b) => a + b, 0))} events/s` : "not measured yet"],
       [counted(sum(({ edges, trees }) => (edges === null ? 0 : (trees ?? 1))), "slice sequence"), `${number(sum(({ edges }) => edges))} edges/min`],
       [counted(trees, "tree"), counted(nodes, "node")],
-      [counted(sum(({ count }) => count), "query", "queries"), `${number(Math.round(results * 60))} results/min`],
+      [counted(sum(({ count }) => count), "query", "queries"), `${number(Math.round(results * 60))} results/min${byOwner ? ", by owner" : ""}`],
     ];
     return heads.flatMap(([head, below], at) => [
       svg("text", { x: at ? columns[at] : 0, y: 12, class: "flow-head" }, head),
@@ -167,7 +167,7 @@ export class Flow {
     const room = columns[2] - columns[1] - 24;
     const texts = [
       svg("text", { x: columns[1] + 16, y: at, class: "flow-edges" }, clipped(edges, room)),
-      svg("text", { x: columns[2] + 16, y: at, class: "flow-name" }, band.label),
+      svg("text", { x: columns[2] + 16, y: at, class: "flow-name" }, clipped(band.label + (band.tall ? "" : node), room)),
     ];
     if (band.tall) {
       texts.push(

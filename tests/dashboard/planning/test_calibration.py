@@ -1,5 +1,6 @@
 """Calibration: kept when somebody asks or once a day; samples of what was estimated beside what was done."""
 
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from dashboard.planning import calibration, service
 from tests.dashboard.live.messages import meter
 
 pytestmark = pytest.mark.django_db
-CLOCK = 1_763_000_100_000  # a multiple of five minutes
+CLOCK = (int(time.time()) // 300 - 4) * 300_000  # where five minutes begin
 
 
 @pytest.fixture
