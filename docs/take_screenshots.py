@@ -48,6 +48,20 @@ def query_opened(page: Page) -> None:
     results_drawn(page)
 
 
+def strategies_compared(page: Page) -> None:
+    page.get_by_text("Answers are the same under every strategy.").wait_for()
+    page.locator("progress").wait_for(state="detached")
+
+
+def plan_drawn(page: Page) -> None:
+    strategies_compared(page)
+    results_drawn(page)
+
+
+def strategy_previewed(page: Page) -> None:
+    page.get_by_role("heading", name="What it means for each query").wait_for()
+
+
 def connection_tested(page: Page) -> None:
     page.get_by_label("Topic", exact=True).fill("demo.sensors")
     page.get_by_role("button", name="Read messages").click()
@@ -81,8 +95,10 @@ PICTURES = (
     Picture("source", "/sources/demo-sensors/", health_told),
     Picture("query-new", "/queries/new/?source=demo-sensors", query_typed),
     Picture("query", "/queries/", query_opened),
-    Picture("plan", "/plan/"),
-    Picture("plan-dark", "/plan/", dark=True),
+    Picture("plan", "/plan/", plan_drawn),
+    Picture("plan-dark", "/plan/", plan_drawn, dark=True),
+    Picture("plan-what-if", "/plan/demo-sensors/what-if/", strategies_compared, viewport=LOWER),
+    Picture("plan-preview", "/plan/demo-sensors/what-if/no_share/", strategy_previewed, viewport=LOWER),
 )
 
 

@@ -119,6 +119,10 @@ class Sample(Schema):
     estimated: float
     actual: float
 
+    @classmethod
+    def of(cls, sample: ThroughputSample) -> "Sample":
+        return cls(at=sample.at, plan=sample.plan, estimated=sample.estimated, actual=sample.actual)
+
 
 class VerifyAsked(Given):
     query: Text = Field(description="The key of a query.")
@@ -225,7 +229,7 @@ def back_to_plan(request: HttpRequest, key: str, version: int) -> Any:
 def list_throughput(request: HttpRequest, key: str, asked: PageAsked) -> Any:
     """Samples of five minutes, the newest first."""
     samples = ThroughputSample.objects.filter(source=found_source(key)).order_by("-at")
-    return page_of(samples, asked, Sample.from_orm)
+    return page_of(samples, asked, Sample.of)
 
 
 @router.get(

@@ -15,7 +15,7 @@ from dashboard.live.meters import CALIBRATION_BATCHES, ENOUGH_EVENTS, process_me
 from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.sources.models import Source
 from optimizer.cost import Statistics
-from optimizer.throughput import estimated_throughput
+from optimizer.throughput import catching_up_rate
 
 SAMPLE_MS = 5 * 60_000
 KEPT = timedelta(days=31)
@@ -108,7 +108,7 @@ def _note_sample(source: Source, batches: list[Batch]) -> None:
         source=source,
         at=at,
         plan=version.version,
-        estimated=estimated_throughput(version.value(), known),
+        estimated=catching_up_rate(version.value(), known),
         actual=sum(batch.events for batch in told) / seconds * known.calibration.cores,
     )
     ThroughputSample.objects.bulk_create([sample], ignore_conflicts=True)

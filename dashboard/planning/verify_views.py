@@ -43,7 +43,12 @@ def verify(request: HttpRequest, key: str) -> HttpResponse:
 def verified(request: HttpRequest, task: str) -> HttpResponse:
     found = _own(request, task)
     state = found.state
-    context: dict[str, Any] = {"task": found, "state": state, "query": found.query(), **found.asked}
+    context: dict[str, Any] = {
+        "task": found,
+        "state": state,
+        "query": found.query(),
+        "minutes": found.asked["minutes"],
+    }
     if state == RUNNING:
         context["progress"] = found.progress()
     elif state == DONE:

@@ -25,7 +25,7 @@ from dashboard.planning.picture import picture
 from dashboard.planning.service import newest
 from dashboard.planning.work import tree_throughput
 from optimizer.strategies import STRATEGIES
-from optimizer.throughput import estimated_throughput
+from optimizer.throughput import catching_up_rate
 
 CHART_SPAN = timedelta(minutes=15)
 LONG_SPANS = {"24h": timedelta(days=1), "7d": timedelta(days=7)}
@@ -90,7 +90,10 @@ def plan_picture(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def estimates(request: HttpRequest, key: str) -> JsonResponse:
-    """Estimated throughput of the source's recent plans at the kept calibration, for the live chart."""
+    """Estimated capacity of the source's recent plans at the kept calibration, for the live chart.
+
+    Like the actual one it is told by what an event takes at the rate of now, not at full load.
+    """
     source = get_object_or_404(Source, key=key)
     known = calibrated_statistics(source)
     recent = PlanVersion.objects.filter(source=source, created_at__gte=timezone.now() - CHART_SPAN)
@@ -98,7 +101,7 @@ def estimates(request: HttpRequest, key: str) -> JsonResponse:
     versions = {version.version: version for version in [*recent, *([current] if current else [])]}
     answer: dict[str, Any] = {
         "estimates": {
-            number: estimated_throughput(version.value(), known) for number, version in versions.items()
+            number: catching_up_rate(version.value(), known) for number, version in versions.items()
         },
         "measured": measured(source.key),
         "before": _deviation_before(source),

@@ -1,5 +1,5 @@
 // Where everything of the plan's picture stands: bands as high as their cost, none too low to be seen.
-const LEAST = 3; // px of a band
+const LEAST = 8; // px of a band
 const LABEL = 34; // px from which on a band has two lines of text
 const LINE = 17;
 

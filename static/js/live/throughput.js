@@ -10,7 +10,7 @@ import { chartLibrary } from "./vendor.js";
 const REFRESH_MS = 15_000;
 const SPANS = { "24h": 86_400_000, "7d": 7 * 86_400_000 };
 const NOTES = {
-  plan: "Actual: events per second of work in map tasks and shards, times the cores. Estimated: by the cost model at the calibration in use.",
+  plan: "Actual: events per second of work in map tasks and shards, times the cores. Estimated: the same by the cost model, at the calibration in use.",
   tree: "What the cores could take for this tree alone. Work that is not told apart by tree is split as it was estimated.",
 };
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from dashboard.models import PlanVersion, SavedQuery, Source
+from dashboard.models import CalibrationRecord, PlanVersion, SavedQuery, Source, ThroughputSample
 from dashboard.planning.service import replan
 from tests.dashboard.api.conftest import Ask
 
@@ -41,6 +42,18 @@ def test_a_strategy_is_previewed_adopted_and_taken_back(ask: Ask, planned: PlanV
     whole = ask("get", "sources/sensors/plans/2").json()
     assert "The trees run on 2 nodes, before on 1." in whole["changes"]
     assert whole["plan"]["strategy"] == "no_share"
+
+
+def test_samples_and_calibrations_are_listed(ask: Ask, planned: PlanVersion) -> None:
+    now = timezone.now()
+    ThroughputSample.objects.create(source=planned.source, at=now, plan=1, estimated=2.0, actual=3.0)
+    CalibrationRecord.objects.create(
+        source=planned.source, plan=1, statistics={}, measured={"total": 1e-6}, automatic=True
+    )
+    (sample,) = ask("get", "sources/sensors/throughput").json()["items"]
+    assert (sample["plan"], sample["estimated"], sample["actual"]) == (1, 2.0, 3.0)
+    (kept,) = ask("get", "sources/sensors/calibrations").json()["items"]
+    assert (kept["by"], kept["seconds_per_event"]) == (None, {"total": 1e-6})
 
 
 def test_what_cannot_be_is_refused_in_the_pages_words(ask: Ask, planned: PlanVersion) -> None:
