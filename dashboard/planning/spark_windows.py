@@ -61,7 +61,8 @@ OF_LISTS = {
     "top_k": "slice(sort_array(answer, false), 1, 10)",
     "min_count": "size(filter(answer, x -> x = array_min(answer)))",
     "max_count": "size(filter(answer, x -> x = array_max(answer)))",
-    "product": "aggregate(answer, 1D, (product, x) -> product * x)",
+    # A zero that follows what no double holds would make it no number.
+    "product": "if(array_contains(answer, 0D), 0D, aggregate(answer, 1D, (product, x) -> product * x))",
     "concat": "array_join(answer, ',')",
     "collect": "answer",
     "collect_distinct": "answer",

@@ -165,5 +165,5 @@ def test_the_pages_can_be_used_by_everybody(plan: Page, scheme: str) -> None:
             if one["impact"] in ("serious", "critical")
         ] == []
         plan.set_viewport_size({"width": 390, "height": 844})
-        assert plan.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
+        plan.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=5_000)
         plan.set_viewport_size({"width": 1440, "height": 900})
