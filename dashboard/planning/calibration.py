@@ -20,6 +20,7 @@ from optimizer.throughput import catching_up_rate
 SAMPLE_MS = 5 * 60_000
 KEPT = timedelta(days=31)
 RENEWED_AFTER = timedelta(days=1)
+SETTLED_BATCHES = 2 * CALIBRATION_BATCHES  # of one plan: the first ones catch up with the past, or warm up
 TOO_LITTLE = "Not calibrated: the job has not read enough events lately. Try again when the source has some."
 
 
@@ -77,14 +78,16 @@ def note_throughput() -> None:
     for source in Source.objects.all():
         _, batches = process_meters.recent(source.key)
         if batches:
-            _calibrate_if_due(source)
+            _calibrate_if_due(source, batches)
             _note_sample(source, batches)
     ThroughputSample.objects.filter(at__lt=timezone.now() - KEPT).delete()
 
 
-def _calibrate_if_due(source: Source) -> None:
+def _calibrate_if_due(source: Source, batches: list[Batch]) -> None:
     newest = newest_calibration(source)
     if newest is not None and timezone.now() - newest.created_at < RENEWED_AFTER:
+        return
+    if sum(batch.plan == batches[-1].plan for batch in batches) < SETTLED_BATCHES:
         return
     try:
         calibrate(source, None)

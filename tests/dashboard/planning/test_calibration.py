@@ -55,6 +55,14 @@ def test_what_an_event_took_is_kept_and_estimates_stay_with_it(running: Source, 
     assert calibration.calibrated_statistics(running).calibration != before
 
 
+def test_a_plan_that_has_just_begun_is_not_calibrated_by_itself(hot: SavedQuery, sensors: Source) -> None:
+    service.replan(sensors, "one")
+    heard(range(0, 300, 5))
+    calibration.note_throughput()
+    process_meters.keep_only(set())
+    assert not CalibrationRecord.objects.exists()
+
+
 def test_millrace_calibrates_by_itself_once_a_day(running: Source) -> None:
     calibration.note_throughput()
     calibration.note_throughput()
