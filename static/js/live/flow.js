@@ -74,7 +74,7 @@ export class Flow {
     const width = Math.max(NARROWEST, this.#width - 24);
     const count = sources.reduce((sum, source) => sum + source.trees.length, 0);
     const { bands, posts, bottom } = layout(sources, TOP, Math.min(320, 240 + 7 * count));
-    const columns = [Math.min(150, width * 0.17), width * 0.37, width * 0.57, width * 0.77];
+    const columns = [Math.min(150, width * 0.17), width * 0.35, width * 0.54, width * 0.73];
     const picture = svg("svg", { width, height: Math.max(bottom + 4, 120), role: "group", "aria-label": this.#words(bands) });
     const focused = document.activeElement?.dataset?.flowTree; // a redraw does not take the focus away
     picture.append(...this.#heads(columns, bands));
