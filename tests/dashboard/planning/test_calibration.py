@@ -108,13 +108,14 @@ def test_only_who_added_the_source_calibrates_it(as_bo: Client, running: Source)
 
 
 def test_the_deviation_of_a_week_ago_is_told(as_ana: Client, running: Source) -> None:
-    then = timezone.now() - timedelta(days=7)
+    then = timezone.now() - timedelta(days=7) + timedelta(minutes=5)
     ThroughputSample.objects.create(source=running, at=then, plan=1, estimated=100.0, actual=91.6)
     told = as_ana.get("/plan/sensors/estimates/").json()["before"]
     assert told["words"] == "a week ago"
     assert told["deviation"] == pytest.approx(-0.084)
     points = as_ana.get("/plan/sensors/throughput/?span=7d").json()["points"]
-    assert points == [] or points[0][1:] == [91.6, 100.0, 1]
+    assert points == [[int(then.timestamp() * 1000), 91.6, 100.0, 1]]
+    assert as_ana.get("/plan/sensors/throughput/?span=24h").json()["points"] == []
 
 
 def test_a_trees_own_throughput_is_told(as_ana: Client, running: Source) -> None:
