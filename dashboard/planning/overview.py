@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.live.meters import measured, process_meters
 from dashboard.planning.calibration import calibrated_statistics
+from dashboard.planning.changes import kernel_label
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import newest
 from dashboard.planning.work import TreeEstimate, TreeMeasure, estimated_work, measured_work
@@ -16,7 +17,6 @@ from optimizer.cost import group_cost
 from optimizer.durations import format_duration
 from optimizer.group_costs import group_costs
 from optimizer.group_trees import GroupTree
-from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.plan_edit import as_groups
 from optimizer.queries import AnyQuery, Query
@@ -76,12 +76,12 @@ class Overview:
 
 def overview(plan: Plan, statistics: Statistics) -> Overview:
     """Cost everything anew with these statistics: the plan may be older than the measurements."""
-    now = costed(plan, statistics)
-    total = now.total_cost
+    rows = tree_rows(plan, statistics)
+    total = sum(row.cost for row in rows)
     alone = optimize(plan.all_queries, statistics, source=plan.source, strategy="no_share")
     throughput = estimated_throughput(plan, statistics)
     return Overview(
-        rows=[_row(tree, total) for tree in now.all_trees],
+        rows=rows,
         queries=len(plan.all_queries),
         price=total / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
         load=load(plan, statistics),
@@ -134,6 +134,10 @@ class SourcePlan:
         return overview(self.plan, self.statistics)
 
     @cached_property
+    def rows(self) -> list[TreeRow]:
+        return tree_rows(self.plan, self.statistics)
+
+    @cached_property
     def estimates(self) -> dict[str, TreeEstimate]:
         return estimated_work(self.plan, self.statistics)
 
@@ -152,9 +156,8 @@ class SourcePlan:
 
     def row(self, tree_id: str | None) -> TreeRow:
         """The tree asked for, else the one with most queries."""
-        rows = self.overview.rows
-        richest = max(rows, key=lambda row: len(row.tree.queries))
-        return next((row for row in rows if row.tree.id == tree_id), richest)
+        richest = max(self.rows, key=lambda row: len(row.tree.queries))
+        return next((row for row in self.rows if row.tree.id == tree_id), richest)
 
 
 def running_plans() -> list[SourcePlan]:
@@ -203,9 +206,13 @@ def headline(plans: Sequence[SourcePlan]) -> Headline:
     )
 
 
-def _row(tree: Tree | GroupTree, total: float) -> TreeRow:
-    kernel = BY_NAME[tree.kernel].label if isinstance(tree, Tree) and tree.kernel else ""
-    return TreeRow(tree, tree.cost, tree.cost / total if total else 0.0, kernel)
+def tree_rows(plan: Plan, statistics: Statistics) -> list[TreeRow]:
+    now = costed(plan, statistics)
+    total = now.total_cost
+    return [
+        TreeRow(tree, tree.cost, tree.cost / total if total else 0.0, kernel_label(tree))
+        for tree in now.all_trees
+    ]
 
 
 def _timeline_row(query: Query) -> dict[str, Any]:

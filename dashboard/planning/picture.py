@@ -59,9 +59,7 @@ def _owners(plans: Sequence[SourcePlan], viewer: User) -> dict[str, str]:
 
 def _apart(plans: Sequence[SourcePlan], selected: tuple[str, str]) -> set[tuple[str, str]]:
     all_trees = [
-        (plan.cost_of(row.tree.id), (plan.source.key, row.tree.id))
-        for plan in plans
-        for row in plan.overview.rows
+        (plan.cost_of(row.tree.id), (plan.source.key, row.tree.id)) for plan in plans for row in plan.rows
     ]
     if len(all_trees) <= MOST_TREES:
         return {place for _, place in all_trees}
@@ -73,8 +71,8 @@ def _bands(
     plan: SourcePlan, apart: set[tuple[str, str]], owners: dict[str, str] | None
 ) -> list[dict[str, Any]]:
     key = plan.source.key
-    own = [row for row in plan.overview.rows if (key, row.tree.id) in apart]
-    rest = [row for row in plan.overview.rows if (key, row.tree.id) not in apart]
+    own = [row for row in plan.rows if (key, row.tree.id) in apart]
+    rest = [row for row in plan.rows if (key, row.tree.id) not in apart]
     bands = [
         _band(plan, row, owners) for row in sorted(own, key=lambda row: (row.tree.node, int(row.tree.id)))
     ]
