@@ -6,7 +6,7 @@ from dashboard.audit.models import AuditEntry
 from dashboard.boards.models import Board, FirstBoard, Panel
 from dashboard.connections.models import Connection
 from dashboard.past.models import HistoryPlace, HistoryPolicy, Note, PastWindow, Segment, ShareLink
-from dashboard.planning.models import PlanVersion
+from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
 
@@ -15,6 +15,7 @@ __all__ = [
     "ApiToken",
     "AuditEntry",
     "Board",
+    "CalibrationRecord",
     "Connection",
     "Delivery",
     "Evaluation",
@@ -35,4 +36,5 @@ __all__ = [
     "SignIn",
     "Silence",
     "Source",
+    "ThroughputSample",
 ]

@@ -147,7 +147,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600  # s; of invitations, too
 LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "home"
+LOGIN_REDIRECT_URL = "start"
 LOGOUT_REDIRECT_URL = "sign-in"
 
 # Without a mail server nothing is mailed: administrators make links and hand them over themselves.

@@ -22,6 +22,7 @@ from dashboard.platform import test_tools  # noqa: E402  # the project is not a 
 
 DESKTOP = {"width": 1440, "height": 900}
 LOW = {"width": 1440, "height": 460}
+LOWER = {"width": 1440, "height": 780}
 TALL = {"width": 1440, "height": 1180}
 SMALLER = {"width": 1280, "height": 840}
 PHONE = {"width": 390, "height": 844}
@@ -63,6 +64,20 @@ def messages_listed(page: Page) -> None:
 
 def letters_listed(page: Page) -> None:
     page.get_by_text("Would they be read now").wait_for()
+
+
+def strategies_compared(page: Page) -> None:
+    page.get_by_text("Answers are the same under every strategy.").wait_for()
+    page.locator("progress").wait_for(state="detached")
+
+
+def plan_drawn(page: Page) -> None:
+    strategies_compared(page)
+    results_drawn(page)
+
+
+def strategy_previewed(page: Page) -> None:
+    page.get_by_role("heading", name="What it means for each query").wait_for()
 
 
 def topic_chosen(page: Page) -> None:
@@ -129,8 +144,10 @@ PICTURES = (
     Picture("queries", "/queries/", rows_told, viewport=LOW),
     Picture("queries-dark", "/queries/", rows_told, dark=True, viewport=LOW),
     Picture("queries-phone", "/queries/", rows_told, dark=True, viewport=PHONE),
-    Picture("plan", "/plan/"),
-    Picture("plan-dark", "/plan/", dark=True),
+    Picture("plan", "/plan/", plan_drawn),
+    Picture("plan-dark", "/plan/", plan_drawn, dark=True),
+    Picture("plan-what-if", "/plan/demo-sensors/what-if/", strategies_compared, viewport=LOWER),
+    Picture("plan-preview", "/plan/demo-sensors/what-if/no_share/", strategy_previewed, viewport=LOWER),
     Picture("tokens", "/tokens/", read, viewport=LOW),
     Picture("api", "/api/docs", read),
 )

@@ -80,15 +80,15 @@ def describe(plan: Plan, query_id: str) -> str:
     if group_tree is not None:
         return f"{_place_of(group_tree, query_id)}, which keeps its windows for each group apart."
     tree = plan.tree_of(query_id)
-    slices = f"{tree.edge_rate:.3g} {_plural('slice', 'slices', tree.edge_rate)} a second"
-    operations = f"{tree.omega:.3g} {_plural('operation', 'operations', tree.omega)} each"
+    slices = f"{tree.edge_rate:.3g} {plural('slice', 'slices', tree.edge_rate)} a second"
+    operations = f"{tree.omega:.3g} {plural('operation', 'operations', tree.omega)} each"
     return f"{_place_of(tree, query_id)}, on {slices} with {operations} in {BY_NAME[tree.kernel].label}."
 
 
 def _place_of(tree: Tree | GroupTree, query_id: str) -> str:
     query = next(query for query in tree.queries if query.id == query_id)
     others = len(tree.queries) - 1
-    company = "alone" if not others else f"with {others} other {_plural('query', 'queries', others)}"
+    company = "alone" if not others else f"with {others} other {plural('query', 'queries', others)}"
     return f"“{query.name}” ({_question(query)}) runs in tree {tree.id} {company}"
 
 
@@ -131,7 +131,7 @@ class Explanation:
 
     def lines(self) -> list[str]:
         """A few short lines: where it runs and with whom, what that saves, and why not with others."""
-        company = _listed([_named(query) for query in self.shares_with])
+        company = listed([_named(query) for query in self.shares_with])
         alone = cost_text(self.cost_alone, self.model)
         lines = [
             f"{self.query.name}: {_question(self.query)}",
@@ -152,7 +152,7 @@ class Explanation:
             cost = cost_text(abs(merge.cost_more), self.model)
             lines.append(f"  not with tree {merge.tree}: as one tree the two would cost {cost} {change}")
         for difference in self.differences:
-            what = _listed([f"another {part}" for part in difference.parts])
+            what = listed([f"another {part}" for part in difference.parts])
             lines.append(f"  not with {_trees(difference.trees)}: {what}")
         return lines
 
@@ -336,7 +336,7 @@ def _named(query: AnyQuery) -> str:
     return f"{query.name} ({query.window.words})"
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b, c and 5 others`; nothing for none."""
     named = list(items[:NAMED])
     if len(items) > NAMED + 1:
@@ -362,7 +362,7 @@ def _places(joinings: Sequence[Joining]) -> str:
 
 
 def _trees(ids: Sequence[str]) -> str:
-    return f"{_plural('tree', 'trees', len(ids))} {_listed(ids)}"
+    return f"{plural('tree', 'trees', len(ids))} {listed(ids)}"
 
 
 def _load_change(joining: Joining) -> str:
@@ -378,5 +378,5 @@ def _whole_percent(share: float) -> str:
     return f"{floor(share * 100 + 1e-9)}{NARROW_SPACE}%"
 
 
-def _plural(one: str, several: str, count: float) -> str:
+def plural(one: str, several: str, count: float) -> str:
     return one if count == 1 else several

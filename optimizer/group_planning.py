@@ -41,6 +41,8 @@ def with_group_trees(
     for shared, sharing in members.items():
         if shared in known:
             tree = replace(known[shared], queries=tuple(sharing))
+            if tree.node >= len(plan.nodes):
+                tree = replace(tree, node=plan.freest_node)
         else:
             cost = group_cost(*shared, statistics)
             tree = GroupTree(str(plan.next_tree), tuple(sharing), cost, plan.freest_node)

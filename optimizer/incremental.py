@@ -14,8 +14,9 @@ from optimizer.group_costs import group_costs
 from optimizer.group_planning import told_apart, with_group_trees
 from optimizer.plan import Plan
 from optimizer.plan_edit import OtherPartials, PlanEdit, as_groups
-from optimizer.planning import optimize
+from optimizer.planning import optimize, planned
 from optimizer.queries import AnyQuery, Query
+from optimizer.workload import Workload
 
 MOST_CLASSES = 150  # of edges, up to which optimizing everything takes a few seconds at most
 THRESHOLD = 0.05  # share of the cost that optimizing everything must gain before running trees are disturbed
@@ -84,6 +85,26 @@ def adapt(
         new_plan = _optimized(plan, queries, statistics, version, seed)
         note = "Trees that are made of each other would keep other partials: everything was optimized anew."
     return Adapted(new_plan, _changed_trees(plan, new_plan), note, plan, statistics, threshold, seed)
+
+
+def rearranged(old: Plan, running: Plan, queries: Sequence[AnyQuery], statistics: Statistics) -> Plan:
+    """The running plan's successor: these queries in the trees of an older plan, on its nodes.
+
+    Queries that the older plan did not have go where they add least. Trees that the running plan has, too,
+    keep their ids; the others get new ones, as an id that has gone is not given out again.
+    """
+    followed = adapt(old, queries, statistics).plan
+    timed, grouped = told_apart(queries)
+    workload = Workload(tuple(sorted(timed, key=lambda query: query.id)), statistics, old.nodes)
+    plan = planned(
+        as_groups(followed.trees),
+        workload,
+        source=running.source,
+        version=running.version + 1,
+        strategy=old.strategy,
+        previous=running,
+    )
+    return with_group_trees(plan, grouped, statistics, running)
 
 
 def _edited(plan: Plan, wanted: Mapping[str, Query], statistics: Statistics, version: int) -> Plan:

@@ -34,12 +34,16 @@ BEGINNINGS = {"sources/new/", "queries/new/", "dashboards/new/", "connections/ne
 # Sent like a change, and changes nothing, or nothing but what its sender likes to see.
 MERE_LOOKS = {
     "api/queries/<slug:key>/preview",
+    "api/sources/<slug:key>/plan/preview",
     "dashboards/<slug:slug>/star/",
     "dashboards/<slug:slug>/first/",
     "api/dashboards/<slug:key>/star",
 }
 # What is made of a thing, or noted beside it, is its maker's own; the thing stays as it is.
 OWN_WORK = {
+    "plan/<slug:key>/verify/",
+    "plan/<slug:key>/what-if/compare/",
+    "api/sources/<slug:key>/verify",
     "dashboards/<slug:slug>/duplicate/",
     "api/dashboards/<slug:key>/duplicate",
     "alerts/<slug:key>/silence/",
@@ -52,9 +56,8 @@ OWN_WORK = {
     "dashboards/<slug:slug>/notes/<int:pk>/remove/",
 }
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-NAMES_A_THING = re.compile(
-    r"^(?:api/)?(sources|plan|queries|history|alerts|dashboards|connections)/<slug:(\w+)>"
-)
+PLACES = "sources|plan|queries|history|alerts|dashboards|connections"
+NAMES_A_THING = re.compile(rf"^(?:api/)?({PLACES})/<slug:(\w+)>")
 
 
 def thing_at(match: ResolverMatch) -> Thing | None:

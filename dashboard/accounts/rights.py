@@ -1,8 +1,8 @@
 """The one place that decides who may see and change which source, query, dashboard and connection.
 
-Results belong to their source: who may see a source sees its queries and their alerts, wherever they are shown. A dashboard
-has rights of its own; on it, a panel of a query that its viewer may not see says so and nothing more. Pages,
-API and sockets ask here; `gate` asks for every address that names a thing.
+Results belong to their source: who may see a source sees its queries and their alerts, wherever they are
+shown. A dashboard has rights of its own; on it, a panel of a query that its viewer may not see says so and
+nothing more. Pages, API and sockets ask here; `gate` asks for every address that names a thing.
 """
 
 from dataclasses import dataclass

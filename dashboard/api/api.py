@@ -15,6 +15,7 @@ from dashboard.api import (
     boards,
     connections,
     people,
+    plans,
     queries,
     sources,
 )
@@ -39,6 +40,7 @@ api = Api(
 speak(api)
 api.add_router("/connections", connections.router)
 api.add_router("/sources", sources.router)
+api.add_router("/sources", plans.router)
 api.add_router("/queries", queries.router)
 api.add_router("/backtests", backtests.router)
 api.add_router("", access.router)

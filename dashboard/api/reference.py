@@ -62,6 +62,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and cha
     "patch_alert": {"threshold": "85"},
     "silence_alert": {"duration": "2h", "reason": "maintenance"},
     "acknowledge": {},
+    "preview_strategy": {"strategy": "best", "nodes": 2},
+    "adopt_strategy": {"strategy": "best", "nodes": 2},
+    "verify_query": {"query": "abcd2345", "minutes": 5},
 }
 
 

@@ -65,6 +65,8 @@ NOT_AUDITED = {
     "dashboard.Evaluation": "it is kept by a process, as results come",
     "dashboard.Firing": "the page of an alert has their history, with who acknowledged each",
     "dashboard.Seat": "it says which process evaluates",
+    "dashboard.CalibrationRecord": "the plan page lists them, with who made each",
+    "dashboard.ThroughputSample": "it is kept by a process, as batches end",
     "dashboard.SignIn": "signing in and out are entries of their own",
     "dashboard.Grant": "who may see a thing is said as a whole, by `sharing`",
     "dashboard.Notice": "what comes of it is a right that is given",

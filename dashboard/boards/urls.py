@@ -6,6 +6,7 @@ from dashboard.boards import editor, views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("start/", views.start, name="start"),
     path("dashboards/", views.boards, name="boards"),
     path("dashboards/new/", views.new_board, name="board-new"),
     path("dashboards/of-query/<slug:key>/", views.board_from_query, name="board-from-query"),

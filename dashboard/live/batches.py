@@ -17,6 +17,7 @@ class TreeWork:
     seconds: float = 0.0
     groups: int = 0
     results: int = 0
+    state_bytes: int = 0
 
     def plus(self, message: TreeMeter) -> "TreeWork":
         return TreeWork(
@@ -25,6 +26,7 @@ class TreeWork:
             self.seconds + message["seconds"],
             self.groups + message["groups"],
             self.results + message["results"],
+            self.state_bytes + message.get("state_bytes", 0),
         )
 
 

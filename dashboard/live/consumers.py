@@ -2,10 +2,10 @@
 
 Client messages: `watch` {queries, shows, sources, rows, board, plan, health}, `ack` {count}. The server sends
 lists of messages, all that is new at a time in one frame: `state`, `alerts`, `source`, `health`,
-`throughput`, `missing`, `rows` (of a list), `snapshot` and `update` of a query (numbered per query: a gap shows). A query
-that is changed, paused or resumed begins with a snapshot again. `shows` says how many groups and which
-windows of a grouped query are shown. `refused` says of a query, source or dashboard that its viewer may not
-see it, from the start or from now on; `notices` how many others ask this viewer for something.
+`throughput`, `missing`, `rows` (of a list), `snapshot` and `update` of a query (numbered per query: a gap
+shows). A query that is changed, paused or resumed begins with a snapshot again. `shows` says how many groups
+and which windows of a grouped query are shown. `refused` says of a query, source or dashboard that its viewer
+may not see it, from the start or from now on; `notices` how many others ask this viewer for something.
 
 Somebody with a link to a dashboard and no account sees the queries of that dashboard, while the link holds.
 """

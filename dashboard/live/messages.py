@@ -11,6 +11,7 @@ class TreeMeter(TypedDict):
     seconds: float
     groups: int
     results: int
+    state_bytes: NotRequired[int]  # not in the meters of older jobs
 
 
 class Recall(TypedDict):

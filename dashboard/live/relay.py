@@ -22,6 +22,7 @@ from dashboard.alerts.bells import Bells, listen
 from dashboard.live.hub import Hub, Listener, process_hub
 from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
+from dashboard.planning.calibration import note_throughput
 from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
@@ -36,6 +37,7 @@ ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
+SAMPLE_SECONDS = 30.0
 
 
 def wall_clock() -> int:
@@ -58,6 +60,7 @@ class Relay:
         newest_plan: Callable[[], int] = newest_plan,
         newest_rights: Callable[[], int] = rights_version,
         listen: Callable[[datetime], Bells] = listen,
+        note_throughput: Callable[[], object] = note_throughput,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
@@ -67,6 +70,7 @@ class Relay:
         self._news = asyncio.Event()
         self._places: Places = {}
         self._listen = listen
+        self._note_throughput = note_throughput
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -79,6 +83,7 @@ class Relay:
             tasks.create_task(self._follow_number(self._newest_plan, lambda one: one.plan_made()))
             tasks.create_task(self._follow_number(self._newest_rights, lambda one: one.rights_changed()))
             tasks.create_task(self._follow_alerts())
+            tasks.create_task(self._every(SAMPLE_SECONDS, self._note_throughput))
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:

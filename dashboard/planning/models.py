@@ -1,8 +1,10 @@
-"""Plans as they were made: one row per version of a source's plan, never changed afterwards."""
+"""Plans as they were made, what the machine was calibrated to, and how well plans were estimated."""
 
+from django.conf import settings
 from django.db import models
 
 from dashboard.sources.models import Source
+from optimizer.cost import Statistics
 from optimizer.plan import Plan
 
 
@@ -17,6 +19,9 @@ class PlanVersion(models.Model):
     estimated_throughput = models.FloatField(null=True)  # events/s; null: the plan has no tree
     created_at = models.DateTimeField(auto_now_add=True)
     published_at = models.DateTimeField(null=True, blank=True)  # null: not on Kafka (yet, or superseded)
+    held = models.BooleanField(
+        default=False
+    )  # somebody chose these trees: edits change no more than they must
 
     class Meta:
         ordering = ["source", "-version"]
@@ -27,3 +32,37 @@ class PlanVersion(models.Model):
 
     def value(self) -> Plan:
         return Plan.from_json(self.plan)
+
+
+class CalibrationRecord(models.Model):
+    """What the job's steps took when this was made; a source's estimates reckon with its newest."""
+
+    source = models.ForeignKey(Source, models.CASCADE, related_name="calibrations")
+    plan = models.PositiveIntegerField()  # the version that ran
+    statistics = models.JSONField()
+    measured = models.JSONField()  # core seconds an event: in all, in map tasks, in shards, in kernels
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    automatic = models.BooleanField(default=False)  # by Millrace, when enough had been measured
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["source", "-created_at", "-pk"]
+
+    def value(self) -> Statistics:
+        return Statistics.from_json(self.statistics)
+
+
+class ThroughputSample(models.Model):
+    """Five minutes of a source: what its plan was estimated to take, and what the job showed it can."""
+
+    source = models.ForeignKey(Source, models.CASCADE, related_name="throughput")
+    at = models.DateTimeField()  # their end
+    plan = models.PositiveIntegerField()
+    estimated = models.FloatField()  # events/s
+    actual = models.FloatField()
+
+    class Meta:
+        ordering = ["source", "at"]
+        constraints = [models.UniqueConstraint(fields=["source", "at"], name="one_sample_per_span")]

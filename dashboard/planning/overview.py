@@ -1,14 +1,25 @@
 """What the plan page says: the plan's price against no sharing, its trees, and where their slices end."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from dashboard.live.meters import measured, process_meters
+from dashboard.planning.calibration import calibrated_statistics
+from dashboard.planning.changes import kernel_label
+from dashboard.planning.models import PlanVersion
+from dashboard.planning.service import newest
+from dashboard.planning.work import TreeEstimate, TreeMeasure, estimated_work, measured_work
+from dashboard.sources.models import Source
 from optimizer import Statistics, optimize
-from optimizer.cost import group_cost, tree_cost
+from optimizer.cost import group_cost
 from optimizer.durations import format_duration
-from optimizer.kernels import BY_NAME
+from optimizer.group_costs import group_costs
+from optimizer.group_trees import GroupTree
 from optimizer.plan import Plan, Tree
-from optimizer.queries import Query
+from optimizer.plan_edit import as_groups
+from optimizer.queries import AnyQuery, Query
 from optimizer.throughput import estimated_throughput, load
 
 
@@ -16,20 +27,34 @@ from optimizer.throughput import estimated_throughput, load
 class TreeRow:
     """One tree with its share of the plan's estimated cost."""
 
-    tree: Tree
+    tree: Tree | GroupTree
     cost: float  # operations per second
     share: float
-    kernel: str
+    kernel: str  # empty: windows of each group's own events, or a tree that only feeds others
 
     @property
     def subject(self) -> str:
         """What the tree's queries have in common."""
-        first = self.tree.queries[0]
-        grouped = f"grouped by {', '.join(first.group_by)}" if first.group_by else "not grouped"
-        return f"{grouped}, where {first.where}" if first.where else grouped
+        key = self.tree.key
+        grouped = f"grouped by {', '.join(key.group_by)}" if key.group_by else "not grouped"
+        return f"{grouped}, where {key.where}" if key.where else grouped
 
-    def timeline(self) -> dict[str, Any]:
+    @property
+    def edge_rate(self) -> float:
+        return self.tree.edge_rate if isinstance(self.tree, Tree) else 0.0
+
+    @property
+    def omega(self) -> float:
+        return self.tree.omega if isinstance(self.tree, Tree) else 0.0
+
+    @property
+    def has_slices(self) -> bool:
+        return isinstance(self.tree, Tree)
+
+    def timeline(self) -> dict[str, Any] | None:
         """What the browser needs to draw slices, and who closes where, on its own time axis."""
+        if not isinstance(self.tree, Tree):
+            return None
         return {
             "edges": [list(residue) for residue in self.tree.edge_classes],
             "queries": [_timeline_row(query) for query in self.tree.queries],
@@ -40,7 +65,7 @@ class TreeRow:
 class Overview:
     """A plan at what is known now of its stream."""
 
-    rows: list[TreeRow]  # of trees whose slices can be drawn on one time axis
+    rows: list[TreeRow]
     queries: int
     price: float  # total cost, in queries that run alone
     load: float
@@ -51,15 +76,14 @@ class Overview:
 
 def overview(plan: Plan, statistics: Statistics) -> Overview:
     """Cost everything anew with these statistics: the plan may be older than the measurements."""
-    costs = {tree.id: tree_cost(tree.queries, statistics).total for tree in plan.trees if tree.queries}
-    total = sum(costs.values())
+    rows = tree_rows(plan, statistics)
+    total = sum(row.cost for row in rows)
     alone = optimize(plan.all_queries, statistics, source=plan.source, strategy="no_share")
-    apart = sum(group_cost(tree.window, tree.key, statistics) for tree in plan.group_trees)
     throughput = estimated_throughput(plan, statistics)
     return Overview(
-        rows=[_row(tree, costs[tree.id], total) for tree in plan.trees if tree.queries],
+        rows=rows,
         queries=len(plan.all_queries),
-        price=(total + apart) / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
+        price=total / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
         load=load(plan, statistics),
         load_alone=load(alone, statistics),
         throughput=throughput,
@@ -69,28 +93,139 @@ def overview(plan: Plan, statistics: Statistics) -> Overview:
 
 def cost_shares(plan: Plan, statistics: Statistics) -> dict[str, float]:
     """Of every single-window query, its estimated share of the plan's cost: queries of a tree share alike."""
-    costs: dict[tuple[str, ...], float] = {}  # by the queries of a tree
-    for tree in plan.trees:
-        if tree.queries:
-            costs[tuple(query.id for query in tree.queries)] = tree_cost(tree.queries, statistics).total
-    for apart in plan.group_trees:
-        ids = tuple(query.id for query in apart.queries)
-        costs[ids] = group_cost(apart.window, apart.key, statistics)
-    total = sum(costs.values())
-    return {id_: cost / total / len(ids) for ids, cost in costs.items() for id_ in ids if total}
+    answering = [tree for tree in costed(plan, statistics).all_trees if tree.queries]
+    total = sum(tree.cost for tree in answering)
+    return {
+        query.id: tree.cost / total / len(tree.queries)
+        for tree in answering
+        for query in tree.queries
+        if total
+    }
 
 
-def _row(tree: Tree, cost: float, total: float) -> TreeRow:
-    return TreeRow(tree, cost, cost / total if total else 0.0, BY_NAME[tree.kernel].label)
+def costed(plan: Plan, statistics: Statistics) -> Plan:
+    """The same trees at what they cost now."""
+    costs = group_costs(as_groups(plan.trees), statistics)
+    trees = (replace(tree, cost=cost.total) for tree, cost in zip(plan.trees, costs, strict=True))
+    apart = (replace(tree, cost=group_cost(tree.window, tree.key, statistics)) for tree in plan.group_trees)
+    return replace(plan, trees=tuple(trees), group_trees=tuple(apart))
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """A source with the plan that runs for it, what was estimated of it and what was measured."""
+
+    source: Source
+    version: PlanVersion
+    plan: Plan
+    statistics: Statistics
+
+    @classmethod
+    def of(cls, source: Source) -> "SourcePlan | None":
+        """None where no query runs."""
+        version = newest(source)
+        plan = version.value() if version is not None else None
+        if version is None or plan is None or not plan.all_trees:
+            return None
+        return cls(source, version, plan, calibrated_statistics(source))
+
+    @cached_property
+    def overview(self) -> Overview:
+        return overview(self.plan, self.statistics)
+
+    @cached_property
+    def rows(self) -> list[TreeRow]:
+        return tree_rows(self.plan, self.statistics)
+
+    @cached_property
+    def estimates(self) -> dict[str, TreeEstimate]:
+        return estimated_work(self.plan, self.statistics)
+
+    @cached_property
+    def measures(self) -> dict[str, TreeMeasure]:
+        return measured_work(self.plan, process_meters.recent(self.source.key)[1], self.estimates)
+
+    @property
+    def is_measured(self) -> bool:
+        return measured(self.source.key)
+
+    def cost_of(self, tree_id: str) -> float:
+        """Core seconds a second: measured where it was, else estimated."""
+        known = self.measures.get(tree_id)
+        return known.cost if known else self.estimates[tree_id].total
+
+    def row(self, tree_id: str | None) -> TreeRow:
+        """The tree asked for, else the one with most queries."""
+        richest = max(self.rows, key=lambda row: len(row.tree.queries))
+        return next((row for row in self.rows if row.tree.id == tree_id), richest)
+
+
+def running_plans(sources: Iterable[Source]) -> list[SourcePlan]:
+    return [found for source in sources if (found := SourcePlan.of(source)) is not None]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """All sources together: they share the cores."""
+
+    queries: int
+    price: float
+    load: float
+    load_alone: float
+    in_hand: float
+    trees: int
+    nodes: int
+    topics: tuple[str, ...]
+    is_measured: bool
+
+    @property
+    def ticks(self) -> list[float]:
+        """How much of each query's mark is filled, 0 to 1."""
+        return [max(0.0, min(1.0, self.price - at)) for at in range(self.queries)]
+
+    @property
+    def filled(self) -> float:
+        """All marks as one bar, 0 to 1."""
+        return min(1.0, self.price / self.queries) if self.queries else 0.0
+
+
+def headline(plans: Sequence[SourcePlan]) -> Headline:
+    whole = [plan.overview for plan in plans]
+    rate, used = sum(plan.statistics.rate for plan in plans), sum(one.load for one in whole)
+    evenly = rate / used - rate if used else 0.0  # if all sources grew alike
+    return Headline(
+        queries=sum(one.queries for one in whole),
+        price=sum(one.price for one in whole),
+        load=used,
+        load_alone=sum(one.load_alone for one in whole),
+        in_hand=whole[0].in_hand if len(whole) == 1 else max(0.0, evenly),
+        trees=sum(len(one.rows) for one in whole),
+        nodes=max((len(plan.plan.nodes) for plan in plans), default=1),
+        topics=tuple(plan.source.topic for plan in plans),
+        is_measured=all(plan.is_measured for plan in plans),
+    )
+
+
+def tree_rows(plan: Plan, statistics: Statistics) -> list[TreeRow]:
+    now = costed(plan, statistics)
+    total = now.total_cost
+    return [
+        TreeRow(tree, tree.cost, tree.cost / total if total else 0.0, kernel_label(tree))
+        for tree in now.all_trees
+    ]
 
 
 def _timeline_row(query: Query) -> dict[str, Any]:
     window = query.window
     return {
         "name": query.name,
-        "aggregate": f"{query.aggregate} of {query.field}" if query.field else query.aggregate,
+        "aggregate": computes(query),
         "range": window.range,
         "slide": window.slide,
         "end": (window.offset + window.range) % window.slide,
         "window": f"{format_duration(window.range)} every {format_duration(window.slide)}",
     }
+
+
+def computes(query: AnyQuery) -> str:
+    return f"{query.aggregate} of {query.field}" if query.field else query.aggregate

@@ -2,27 +2,36 @@
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.accounts.people import first_name
 from dashboard.live.meters import statistics
 from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown, send_plan
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
+from optimizer.cost import Statistics
 from optimizer.explain import Joining, joining
-from optimizer.incremental import adapt
+from optimizer.incremental import adapt, rearranged
 from optimizer.plan import Plan
+from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query, QuerySpec
+from optimizer.strategies import strategy_named
 from optimizer.throughput import estimated_throughput, load
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
 STRATEGY = "best_woven"  # of those whose trees all read the events, as the job's do
 BATCH_SECONDS = 1.0  # from an event's arrival to its result, about
+MOST_NODES = 64
+
+Planner = Callable[[Plan, list[AnyQuery], Statistics], Plan]  # of the running plan, its successor
 
 
 @dataclass(frozen=True)
@@ -44,21 +53,121 @@ class Preview:
 def replan(source: Source, cause: str) -> PlanVersion:
     """Make the next version of a source's plan from all its queries; the job is told after the commit."""
     with transaction.atomic():
-        # One after another per source: versions count up, and no query is forgotten between two of them.
-        Source.objects.select_for_update().get(pk=source.pk)
-        previous = newest(source)
+        previous = _newest_locked(source)
+        held = previous is not None and previous.held
         known = with_measured_kernels(statistics(source.key))
-        running = _running(source, previous)
-        plan = adapt(running, _all_queries(source), known).settled()
-        made = PlanVersion.objects.create(
-            source=source,
-            version=plan.version,
-            plan=plan.to_json(),
-            cause=cause,
-            statistics=known.to_json(),
-            estimated_throughput=estimated_throughput(plan, known) if plan.all_trees else None,
+        follow = _kept_trees if held else _settled
+        return _store(
+            source, cause, follow(_running(source, previous), _all_queries(source), known), known, held
         )
-        transaction.on_commit(lambda: _try_to_publish(source))
+
+
+def adopt(source: Source, strategy: str, nodes: int, person: User) -> PlanVersion:
+    """Run what this strategy makes of today's queries; raises ValueError with the sentence of a refusal.
+
+    Its trees are held: later edits change no more of them than they must.
+    """
+    checked_choice(strategy, nodes)
+    label = strategy_named(strategy).label
+    where = f" on {nodes} nodes" if nodes > 1 else ""
+    return _next_version(
+        source, f"{first_name(person)} adopted {label}{where}", _by_strategy(strategy, nodes), held=True
+    )
+
+
+def release(source: Source, person: User) -> PlanVersion:
+    """Have Millrace choose again, as it does where nobody has chosen."""
+    plan = _by_strategy(STRATEGY, 1)
+    return _next_version(source, f"{first_name(person)} let Millrace choose again", plan, held=False)
+
+
+def go_back(source: Source, version: PlanVersion, person: User) -> PlanVersion:
+    """Today's queries in the trees that they had in an older version, and held there."""
+    cause = f"{first_name(person)} went back to plan {version.version}"
+    return _next_version(source, cause, _as_in(version.value()), held=True)
+
+
+def planned_by(source: Source, strategy: str, nodes: int) -> Plan:
+    """What `adopt` would run; nothing is written."""
+    checked_choice(strategy, nodes)
+    return _planned(source, _by_strategy(strategy, nodes))
+
+
+def planned_as_in(source: Source, version: PlanVersion) -> Plan:
+    """What `go_back` would run; nothing is written."""
+    return _planned(source, _as_in(version.value()))
+
+
+def checked_choice(strategy: str, nodes: int) -> None:
+    """Refuse, with a sentence, a strategy or a number of nodes that there is not."""
+    strategy_named(strategy)
+    if not 1 <= nodes <= MOST_NODES:
+        raise ValueError(f"A plan runs on 1 to {MOST_NODES} nodes, not on {nodes:,}.")
+
+
+def _by_strategy(strategy: str, nodes: int) -> Planner:
+    def plan(running: Plan, queries: list[AnyQuery], known: Statistics) -> Plan:
+        return optimize(
+            queries,
+            known,
+            source=running.source,
+            version=running.version + 1,
+            strategy=strategy,
+            nodes=nodes,
+            previous=running,
+        )
+
+    return plan
+
+
+def _as_in(old: Plan) -> Planner:
+    return lambda running, queries, known: rearranged(old, running, queries, known)
+
+
+def _settled(running: Plan, queries: list[AnyQuery], known: Statistics) -> Plan:
+    return adapt(running, queries, known).settled()
+
+
+def _kept_trees(running: Plan, queries: list[AnyQuery], known: Statistics) -> Plan:
+    try:
+        return adapt(running, queries, known).plan
+    except ValueError:  # a strategy for few queries refuses so many
+        return adapt(replace(running, strategy=STRATEGY), queries, known).plan
+
+
+def _planned(source: Source, plan: Planner) -> Plan:
+    known = with_measured_kernels(statistics(source.key))
+    return plan(_running(source, newest(source)), _all_queries(source), known)
+
+
+def _next_version(source: Source, cause: str, plan: Planner, *, held: bool) -> PlanVersion:
+    """Planned before the database is locked, as that can take seconds; again if it changed meanwhile."""
+    known = with_measured_kernels(statistics(source.key))
+    previous, queries = newest(source), _all_queries(source)
+    made = plan(_running(source, previous), queries, known)
+    with transaction.atomic():
+        if (_newest_locked(source), _all_queries(source)) != (previous, queries):
+            made = plan(_running(source, newest(source)), _all_queries(source), known)
+        return _store(source, cause, made, known, held)
+
+
+def _newest_locked(source: Source) -> PlanVersion | None:
+    """One after another per source: versions count up, and no query is forgotten between two of them."""
+    Source.objects.select_for_update().get(pk=source.pk)
+    return newest(source)
+
+
+def _store(source: Source, cause: str, plan: Plan, known: Statistics, held: bool) -> PlanVersion:
+    made = PlanVersion.objects.create(
+        source=source,
+        version=plan.version,
+        plan=plan.to_json(),
+        cause=cause,
+        statistics=known.to_json(),
+        estimated_throughput=estimated_throughput(plan, known) if plan.all_trees else None,
+        held=held,
+    )
+    transaction.on_commit(lambda: _try_to_publish(source))
     return made
 
 
@@ -123,7 +232,7 @@ def _running(source: Source, version: PlanVersion | None) -> Plan:
     """The plan that the next one follows: its trees stay as they are where that costs little."""
     if version is None:
         return Plan(source.key, 0, STRATEGY)
-    return replace(version.value(), strategy=STRATEGY)
+    return version.value() if version.held else replace(version.value(), strategy=STRATEGY)
 
 
 def _all_queries(source: Source) -> list[AnyQuery]:

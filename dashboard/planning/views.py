@@ -1,73 +1,193 @@
-"""The plan page: trees, slices, and what was estimated beside what is measured."""
+"""The plan page: what the optimizer decided, what it promised, and what the job does."""
 
 from datetime import timedelta
+from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.people import signed_in
-from dashboard.accounts.rights import visible_sources
-from dashboard.live.meters import measured, statistics
-from dashboard.models import PlanVersion, Source
-from dashboard.planning.overview import overview
+from dashboard.accounts.rights import check_may_change, may_change, visible_sources
+from dashboard.live.meters import measured, process_meters
+from dashboard.models import CalibrationRecord, PlanVersion, Source, ThroughputSample
+from dashboard.planning.calibration import (
+    TooLittleMeasured,
+    calibrate,
+    calibrated_statistics,
+    measured_now,
+)
+from dashboard.planning.details import details
+from dashboard.planning.overview import SourcePlan, headline, running_plans
+from dashboard.planning.picture import picture
 from dashboard.planning.service import newest
-from optimizer.throughput import estimated_throughput
+from dashboard.planning.work import tree_throughput
+from optimizer.strategies import STRATEGIES
+from optimizer.throughput import catching_up_rate
 
 CHART_SPAN = timedelta(minutes=15)
+LONG_SPANS = {"24h": timedelta(days=1), "7d": timedelta(days=7)}
+AGO = (
+    ("a week ago", timedelta(days=7)),
+    ("a day ago", timedelta(days=1)),
+    ("an hour ago", timedelta(hours=1)),
+)
+NEAR_ENOUGH = timedelta(minutes=15)  # of a sample that is said to be of then
 
 
 @require_safe
 def plan(request: HttpRequest) -> HttpResponse:
-    """The newest plan of one source; the source and the tree are in the address."""
-    sources = list(visible_sources(signed_in(request)))
-    source = _chosen(sources, request.GET.get("source"))
-    version = newest(source) if source else None
-    if source is None or version is None or not version.value().trees:
-        return render(request, "planning/empty.html", {"sources": sources, "source": source})
-    shown = overview(version.value(), statistics(source.key))
-    chosen = request.GET.get("tree")
-    richest = max(shown.rows, key=lambda row: len(row.tree.queries))
-    selected = next((row for row in shown.rows if row.tree.id == chosen), richest)
+    """The newest plan of one source among those of all; the source and the tree are in the address."""
+    person = signed_in(request)
+    sources = list(visible_sources(person))
+    plans = running_plans(sources)
+    chosen = _chosen(sources, plans, request.GET.get("source"))
+    shown = next((one for one in plans if one.source == chosen), None)
+    if shown is None:
+        return render(request, "planning/empty.html", {"sources": sources, "source": chosen})
+    selected = shown.row(request.GET.get("tree"))
     context = {
+        **_of_source(shown, request),
         "sources": sources,
-        "source": source,
-        "version": version,
-        "plan": shown,
+        "headline": headline(plans),
+        "plans": plans,
+        "plan": shown.overview,
         "selected": selected,
-        "ticks": _ticks(shown.queries, shown.price),
-        "timelines": {row.tree.id: row.timeline() for row in shown.rows},
-        "measured": measured(source.key),
+        "details": details(shown, selected, person),
+        "timeline": selected.timeline(),
+        "picture": picture(plans, person, (shown.source.key, selected.tree.id)),
+        "measured": shown.is_measured,
+        "calibrations": CalibrationRecord.objects.filter(source=shown.source).select_related("made_by")[:5],
+        "measured_now": measured_now(shown.source),
     }
     return render(request, "planning/plan.html", context)
 
 
 @require_safe
-def estimates(request: HttpRequest, key: str) -> JsonResponse:
-    """Estimated throughput of the source's recent plans at what is measured now, for the live chart."""
-    source = get_object_or_404(Source, key=key)
-    known = statistics(source.key)
-    recent = PlanVersion.objects.filter(source=source, created_at__gte=timezone.now() - CHART_SPAN)
-    current = newest(source)
-    versions = {version.version: version for version in [*recent, *([current] if current else [])]}
+def tree(request: HttpRequest, key: str, tree_id: str) -> HttpResponse:
+    """One tree of the page, when another is selected."""
+    shown = running_plan(key)
+    row = shown.row(tree_id)
+    if row.tree.id != tree_id:
+        raise Http404("The plan has no such tree any more.")
+    context = {
+        **_of_source(shown, request),
+        "selected": row,
+        "details": details(shown, row, signed_in(request)),
+        "timeline": row.timeline(),
+    }
+    return render(request, "planning/_tree.html", context)
+
+
+@require_safe
+def plan_picture(request: HttpRequest) -> JsonResponse:
+    """The picture at the costs measured now."""
+    selected = request.GET.get("source", ""), request.GET.get("tree", "")
     return JsonResponse(
-        {
-            "estimates": {
-                number: estimated_throughput(version.value(), known) for number, version in versions.items()
-            },
-            "measured": measured(source.key),
-        }
+        picture(running_plans(visible_sources(signed_in(request))), signed_in(request), selected)
     )
 
 
-def _chosen(sources: list[Source], key: str | None) -> Source | None:
+@require_safe
+def estimates(request: HttpRequest, key: str) -> JsonResponse:
+    """Estimated capacity of the source's recent plans at the kept calibration, for the live chart.
+
+    Like the actual one it is told by what an event takes at the rate of now, not at full load.
+    """
+    source = get_object_or_404(Source, key=key)
+    known = calibrated_statistics(source)
+    recent = PlanVersion.objects.filter(source=source, created_at__gte=timezone.now() - CHART_SPAN)
+    current = newest(source)
+    versions = {version.version: version for version in [*recent, *([current] if current else [])]}
+    answer: dict[str, Any] = {
+        "estimates": {
+            number: catching_up_rate(version.value(), known) for number, version in versions.items()
+        },
+        "measured": measured(source.key),
+        "before": _deviation_before(source),
+    }
+    asked = request.GET.get("tree")
+    if asked:
+        answer["tree"] = _tree_throughput(source, asked)
+    return JsonResponse(answer)
+
+
+@require_safe
+def throughput_history(request: HttpRequest, key: str) -> JsonResponse:
+    """Samples of a longer past: when (ms), actual, estimated, plan."""
+    source = get_object_or_404(Source, key=key)
+    span = LONG_SPANS.get(request.GET.get("span", ""), LONG_SPANS["24h"])
+    samples = ThroughputSample.objects.filter(source=source, at__gte=timezone.now() - span).order_by("at")
+    points = [[int(one.at.timestamp() * 1000), one.actual, one.estimated, one.plan] for one in samples]
+    return JsonResponse({"points": points})
+
+
+@require_POST
+def calibrate_anew(request: HttpRequest, key: str) -> HttpResponse:
+    source = get_object_or_404(Source, key=key)
+    person = signed_in(request)
+    check_may_change(person, source)
+    try:
+        calibrate(source, person)
+    except TooLittleMeasured as problem:
+        messages.error(request, str(problem))
+    else:
+        messages.info(request, "Calibrated: estimates reckon with what the newest batches took.")
+    return redirect(f"{reverse('plan')}?source={source.key}#calibration")
+
+
+def running_plan(key: str) -> SourcePlan:
+    """Of the source with this key; 404 where it has none."""
+    shown = SourcePlan.of(get_object_or_404(Source, key=key))
+    if shown is None:
+        raise Http404("No query of this source runs: it has no plan.")
+    return shown
+
+
+def _of_source(shown: SourcePlan, request: HttpRequest) -> dict[str, Any]:
+    strategy = STRATEGIES.get(shown.plan.strategy)
+    return {
+        "source": shown.source,
+        "version": shown.version,
+        "strategy": strategy.label if strategy else shown.plan.strategy,
+        "node_count": len(shown.plan.nodes),
+        "may_change": may_change(signed_in(request), shown.source),
+    }
+
+
+def _chosen(sources: list[Source], plans: list[SourcePlan], key: str | None) -> Source | None:
     """The source asked for, else the first that has a plan."""
     asked = next((source for source in sources if source.key == key), None)
-    planned = (source for source in sources if source.plans.exists())
-    return asked or next(planned, sources[0] if sources else None)
+    planned = next((plan.source for plan in plans), sources[0] if sources else None)
+    return asked or planned
 
 
-def _ticks(count: int, filled: float) -> list[float]:
-    """How much of each of `count` marks is filled, 0 to 1."""
-    return [max(0.0, min(1.0, filled - at)) for at in range(count)]
+def _deviation_before(source: Source) -> dict[str, Any] | None:
+    """Of the oldest of these times that there is a sample of: how far off the estimate was."""
+    for words, ago in AGO:
+        then = timezone.now() - ago
+        near = ThroughputSample.objects.filter(
+            source=source, at__range=(then - NEAR_ENOUGH, then + NEAR_ENOUGH)
+        )
+        sample = near.first()
+        if sample is not None and sample.estimated:
+            return {"words": words, "deviation": sample.actual / sample.estimated - 1}
+    return None
+
+
+def _tree_throughput(source: Source, tree_id: str) -> dict[str, Any]:
+    """What the cores could take of events for this tree alone: estimated, and by every 15 s measured."""
+    shown = SourcePlan.of(source)
+    if shown is None or tree_id not in shown.estimates:
+        return {"estimate": None, "points": []}
+    known = shown.statistics
+    batches = process_meters.recent(source.key)[1]
+    points = tree_throughput(tree_id, shown.plan, batches, shown.estimates, known.calibration.cores)
+    return {
+        "estimate": known.rate / shown.estimates[tree_id].total * known.calibration.cores,
+        "points": [list(point) for point in points],
+        "plan": shown.version.version,
+    }

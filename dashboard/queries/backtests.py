@@ -1,17 +1,8 @@
-"""Back-tests: a draft run over what Kafka holds, in a process of its own, kept in files for a day.
-
-Files, not rows: the process that computes has nothing to do with the database, and what it leaves is easily
-thrown away. The lock of a folder is held for as long as its process lives, whatever becomes of this one.
-"""
+"""Back-tests: a draft run over what Kafka holds, in a process of its own, kept in files for a day."""
 
 import fcntl
-import json
 import re
 import secrets
-import shutil
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,30 +19,35 @@ from django.core.exceptions import PermissionDenied
 from dashboard.accounts import rights
 from dashboard.accounts.people import is_administrator
 from dashboard.instants import parse_instant
+from dashboard.platform.folder_tasks import (
+    ASKED,
+    CANCELLED,
+    DONE,
+    FAILED,
+    RUNNING,
+    FolderTask,
+    TooMany,
+    all_tasks,
+    tidy,
+)
 from dashboard.sources.models import Source
 from optimizer.queries import QuerySpec
 
+__all__ = ["ASKED", "CANCELLED", "DONE", "FAILED", "RUNNING", "BackTest", "TooMany"]
+
 AT_ONCE_EACH = 2  # of one person
 AT_ONCE = 4
-KEPT_SECONDS = 24 * 3600.0
 KEPT_EACH = 20  # of one person: results may be large
 MOST_RESULTS = 5_000_000
 _KEY = re.compile(r"[0-9a-f]{16}")
 
-ASKED, RUNNING, DONE, FAILED, CANCELLED = "asked", "running", "done", "failed", "cancelled"
 GONE = "There is no such back-test; they are kept for a day."
 NO_RESULTS = "There are no results."
 
 
-class TooMany(RuntimeError):
-    """No room for another one; the message is the sentence shown to people."""
-
-
 @dataclass(frozen=True)
-class BackTest:
+class BackTest(FolderTask):
     """One back-test, by its folder."""
-
-    folder: Path
 
     @classmethod
     def ask(cls, source: Source, spec: QuerySpec, person: User, editing: str = "") -> "BackTest":
@@ -81,10 +77,6 @@ class BackTest:
         return _newest_first(test for test in _all() if test.person == person.pk)
 
     @property
-    def key(self) -> str:
-        return self.folder.name
-
-    @property
     def results(self) -> Path:
         return self.folder / "results.jsonl"
 
@@ -99,56 +91,13 @@ class BackTest:
     def spec(self) -> QuerySpec:
         return QuerySpec.from_json(self.asked["spec"])
 
-    @property
-    def state(self) -> str:
-        if self._is_alive():
-            return RUNNING
-        if (self.folder / "summary.json").exists():
-            return DONE
-        if (self.folder / "cancelled").exists():
-            return CANCELLED
-        return FAILED if (self.folder / "run.json").exists() else ASKED
-
-    @property
-    def problem(self) -> str:
-        """Why it failed."""
-        told = self.read("problem")
-        return str(told["sentence"]) if told else "It ended before its end: run it again."
-
     def start(self, source: Source, since: int | None) -> None:
         """Run it from this instant on, or from the oldest message; raises TooMany."""
         with _alone():
             if self.state == RUNNING:
                 return
             _check_room(self.person)
-            self._run(source, since)
-
-    def _run(self, source: Source, since: int | None) -> None:
-        for name in (
-            "run.json",
-            "progress.json",
-            "summary.json",
-            "problem.json",
-            "cancelled",
-            self.results.name,
-        ):
-            (self.folder / name).unlink(missing_ok=True)
-        self.write("run", {"source": source.spec().to_json(), "since": since, "began": time.time()})
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "backtest", str(self.folder)]
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(lock.fileno(),)
-            )
-        threading.Thread(target=process.wait, daemon=True).start()  # or it would stay as a zombie
-
-    def cancel(self) -> None:
-        """It ends with the messages that it has at hand; one that has ended stays as it is."""
-        if self.state == RUNNING:
-            (self.folder / "cancelled").touch()
-
-    def forget(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+            self.launch("backtest", {"source": source.spec().to_json(), "since": since}, [self.results.name])
 
     def rows(self, place: int, limit: int) -> tuple[list[dict[str, Any]], int | None]:
         """So many results from this byte of the file on, and where the next begin; None: there are no more.
@@ -165,32 +114,6 @@ class BackTest:
             lines = list(islice(file, limit))
             following = place + sum(map(len, lines))
             return [msgspec.json.decode(line) for line in lines], following if file.read(1) else None
-
-    @property
-    def is_cancelled(self) -> bool:
-        return (self.folder / "cancelled").exists()
-
-    def _is_alive(self) -> bool:
-        try:
-            with (self.folder / "lock").open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: who else asks is not its process
-        except FileNotFoundError:
-            return False
-        except BlockingIOError:
-            return True
-        return False
-
-    def read(self, name: str) -> dict[str, Any] | None:
-        try:
-            return dict(json.loads((self.folder / f"{name}.json").read_text()))
-        except FileNotFoundError:
-            return None
-
-    def write(self, name: str, value: dict[str, Any]) -> None:
-        """Replace the file in one step, so that nobody reads half of it."""
-        part = self.folder / f".{name}.part"
-        part.write_text(json.dumps(value))
-        part.replace(self.folder / f"{name}.json")
 
 
 def check_may_see(test: BackTest, person: User) -> None:
@@ -220,7 +143,7 @@ def _alone() -> Iterator[None]:
 
 
 def _all() -> list[BackTest]:
-    return [BackTest(path.parent) for path in _root().glob("*/asked.json")]
+    return all_tasks(BackTest, _root())
 
 
 def _newest_first(tests: Iterable[BackTest]) -> list[BackTest]:
@@ -237,8 +160,7 @@ def _check_room(person: int) -> None:
 
 def _tidy(person: int) -> None:
     """Let go of what is older than a day, and make room for another one of this person."""
-    ended = [test for test in _newest_first(_all()) if test.state != RUNNING]
-    old = [test for test in ended if time.time() - test.folder.stat().st_mtime > KEPT_SECONDS]
-    surplus = [test for test in ended if test.person == person][KEPT_EACH - 1 :]
-    for test in (*old, *surplus):
+    tidy(_all())
+    ended = [test for test in _newest_first(_all()) if test.state != RUNNING and test.person == person]
+    for test in ended[KEPT_EACH - 1 :]:
         test.forget()

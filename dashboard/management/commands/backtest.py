@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.platform.folder_tasks import Cancelled
 from dashboard.queries.backtests import MOST_RESULTS, BackTest
 from dashboard.queries.computed import described
 from streaming.sources import SourceSpec
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from streaming.replay.engine import Engine
 
 TELL_SECONDS = 0.3
-
-
-class Cancelled(Exception):
-    """Somebody does not want it any more."""
 
 
 class Command(BaseCommand):

@@ -8,7 +8,8 @@ const BELOW = 24; // room for the times
 const TOP = 12;
 const FIRST_ROW = TOP + 34;
 const SLICE = 16;
-const MAX_EDGES = 24;
+const MAX_EDGES = 14;
+const MOST_ROWS = 10; // of queries; the rest is one row
 
 function svg(tag, attributes, text = null) {
   const element = document.createElementNS(NS, tag);
@@ -36,29 +37,43 @@ function spanAround(classes, now) {
   return [now - length * 0.8, now + length * 0.2];
 }
 
+function cadence({ range, slide, slowest = slide }) {
+  const every = slowest === slide ? `every ${windowLength(slide)}` : `every ${windowLength(slide)} to ${windowLength(slowest)}`;
+  return range ? `${windowLength(range)} ${every}` : every;
+}
+
+/** Rows to draw: queries by themselves, and those there is no room for as one, which closes where any of them does. */
+export function rowsOf(queries) {
+  if (queries.length <= MOST_ROWS) return queries.map((query) => ({ ...query, closes: [[query.slide, query.end]] }));
+  const shown = queries.slice(0, MOST_ROWS - 1).map((query) => ({ ...query, closes: [[query.slide, query.end]] }));
+  const rest = queries.slice(MOST_ROWS - 1);
+  const classes = [...new Map(rest.map(({ slide, end }) => [`${slide} ${end}`, [slide, end]])).values()];
+  const slides = rest.map(({ slide }) => slide);
+  return [...shown, { name: `${rest.length} more`, aggregate: rest.map(({ name }) => name).join(", "), closes: classes, slide: Math.min(...slides), slowest: Math.max(...slides), range: null }];
+}
+
 export class SliceDrawing {
   #drawnFor = null;
+  #observer;
 
-  constructor(box, timelines) {
+  constructor(box, timeline) {
     this.box = box;
-    this.timelines = timelines;
-    this.tree = null;
+    this.timeline = { ...timeline, queries: rowsOf(timeline.queries) };
     this.nextEdge = document.getElementById("next-edge");
-    new ResizeObserver(() => (this.#drawnFor = null)).observe(box);
+    this.#observer = new ResizeObserver(() => (this.#drawnFor = null));
+    this.#observer.observe(box);
   }
 
-  select(tree) {
-    this.tree = tree;
-    this.#drawnFor = null;
+  stop() {
+    this.#observer.disconnect();
   }
 
   render({ now }) {
-    const timeline = this.timelines[this.tree];
-    const next = edgeAfter(timeline.edges, now);
+    const next = edgeAfter(this.timeline.edges, now);
     this.nextEdge.textContent = `Next edge in ${Math.max(1, Math.ceil((next - now) / 1000))} s`;
     if (this.#drawnFor === Math.floor(now / 1000)) return;
     this.#drawnFor = Math.floor(now / 1000);
-    this.#draw(timeline, now);
+    this.#draw(this.timeline, now);
   }
 
   #draw(timeline, now) {
@@ -99,13 +114,13 @@ export class SliceDrawing {
     const name = query.name.length > 22 ? `${query.name.slice(0, 21)}…` : query.name;
     const shapes = [
       svg("text", { x: 0, y: y + 4, "font-size": 12.5, fill: "var(--ink)" }, name),
-      svg("text", { x: LEFT - 16, y: y + 4, "font-size": 11, fill: "var(--ink-3)", "text-anchor": "end" }, `${windowLength(query.range)} every ${windowLength(query.slide)}`),
+      svg("text", { x: LEFT - 16, y: y + 4, "font-size": 11, fill: "var(--ink-3)", "text-anchor": "end" }, cadence(query)),
       svg("line", { x1: x(from), x2: x(to), y1: y, y2: y, stroke: "var(--grid)" }),
     ];
     shapes[0].append(svg("title", {}, `${query.name}: ${query.aggregate}`));
-    const ends = edgesBetween([[query.slide, query.end]], from, to, 4 * MAX_EDGES);
+    const ends = edgesBetween(query.closes, from, to, 4 * MAX_EDGES);
     const newest = ends.findLast((end) => end <= now);
-    if (newest) {
+    if (newest && query.range) {
       const left = x(Math.max(from, newest - query.range));
       shapes.push(svg("rect", { x: left, y: y - 6, width: x(newest) - left, height: 12, rx: 3, fill: "var(--accent)", "fill-opacity": 0.16 }));
     }

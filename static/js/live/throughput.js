@@ -1,4 +1,4 @@
-// The plan page's chart: what the plan was estimated to take, beside what the job shows it can.
+// The plan page's chart: what the plan or a tree was estimated to take, beside what the job shows it can.
 import { timeAxis, valueAxis } from "./axes.js";
 import { icon, make } from "./dom.js";
 import { percent, whole } from "./format.js";
@@ -8,14 +8,24 @@ import { faded, token } from "./palette.js";
 import { chartLibrary } from "./vendor.js";
 
 const REFRESH_MS = 15_000;
+const SPANS = { "24h": 86_400_000, "7d": 7 * 86_400_000 };
+const NOTES = {
+  plan: "Actual: events per second of work in map tasks and shards, times the cores. Estimated: the same by the cost model, at the calibration in use.",
+  tree: "What the cores could take for this tree alone. Work that is not told apart by tree is split as it was estimated.",
+};
 
 const signed = (share) => (share > 0 ? "+" : "") + percent(share);
 
 export class ThroughputChart {
-  #points = null;
+  #live = null; // points of the socket
   #estimates = {};
   #measured = false;
+  #before = null;
+  #tree = { estimate: null, points: [] };
+  #past = []; // points of a longer time
   #chart = null;
+  #of = "plan";
+  #span = "15m";
 
   constructor(element) {
     this.element = element;
@@ -23,39 +33,71 @@ export class ThroughputChart {
     this.figures = element.querySelector(".plan-figures");
     this.middle = element.querySelector(".middle");
     this.canvas = element.querySelector("canvas");
+    this.note = element.querySelector("[data-throughput-note]");
     this.canvas.millraceSeries = () => this.#series().map(({ label, data }) => ({ label, points: data.map(({ x, y }) => [x, y, true]) }));
-    chartLibrary().then((Chart) => (this.#chart = this.#make(Chart)));
-    this.#refresh();
+    for (const button of element.querySelectorAll("[data-of]")) button.addEventListener("click", () => this.#show({ of: button.dataset.of, span: "15m" }));
+    for (const button of element.querySelectorAll("[data-span]")) button.addEventListener("click", () => this.#show({ of: button.dataset.span === "15m" ? this.#of : "plan", span: button.dataset.span }));
+    chartLibrary().then((Chart) => {
+      this.#chart = this.#make(Chart);
+      if (this.facts) this.render(this.facts);
+    });
+    this.note.textContent = NOTES.plan;
     setInterval(() => this.#refresh(), REFRESH_MS);
   }
 
   take(message) {
-    if (message.source === this.source) this.#points = message.points;
+    if (message.source === this.source) this.#live = message.points;
+  }
+
+  /** Another tree is selected on the page. */
+  select(tree) {
+    this.tree = tree;
+    this.#tree = { estimate: null, points: [] };
+    this.element.querySelector("[data-of=tree]").textContent = `Tree ${tree}`;
+    this.#refresh();
+  }
+
+  #show({ of, span }) {
+    this.#of = of;
+    this.#span = span;
+    this.note.textContent = NOTES[of];
+    for (const button of this.element.querySelectorAll("[data-of]")) button.setAttribute("aria-pressed", String(button.dataset.of === of));
+    for (const button of this.element.querySelectorAll("[data-span]")) button.setAttribute("aria-pressed", String(button.dataset.span === span));
+    this.#past = [];
+    this.#refresh();
   }
 
   async #refresh() {
     try {
-      const answer = await fetch(this.element.dataset.estimates);
-      if (!answer.ok) return;
-      const { estimates, measured } = await answer.json();
-      this.#estimates = estimates;
-      this.#measured = measured;
+      const of = this.#of === "tree" ? `?tree=${encodeURIComponent(this.tree)}` : "";
+      const answer = await fetch(this.element.dataset.estimates + of);
+      if (answer.ok) {
+        const { estimates, measured, before, tree } = await answer.json();
+        this.told = true;
+        [this.#estimates, this.#measured, this.#before] = [estimates, measured, before];
+        if (tree) this.#tree = tree;
+      }
+      if (this.#span !== "15m") {
+        const past = await fetch(`${this.element.dataset.history}?span=${this.#span}`);
+        if (past.ok) this.#past = (await past.json()).points;
+      }
     } catch {
-      // the server is away; the socket says so, and the last estimates stay
+      return; // the server is away; the socket says so, and the last estimates stay
     }
+    if (this.facts) this.render(this.facts);
   }
 
-  render({ now }) {
+  render(facts) {
+    this.facts = facts;
     if (!this.#chart) return;
+    const { now } = facts;
     const series = this.#series();
     const [estimated, actual] = series.map(({ data }) => data.findLast(({ y }) => y !== null)?.y ?? null);
     this.#showFigures(actual, estimated);
     this.#showMiddle(actual);
     const values = series.flatMap(({ data }) => data.map(({ y }) => y));
-    this.#chart.options.scales = {
-      x: { ...timeAxis(), min: shownFrom(series[1].data[0]?.x ?? now, now), max: now },
-      y: valueAxis(values),
-    };
+    const from = this.#span === "15m" ? shownFrom(series[1].data[0]?.x ?? now, now) : now - SPANS[this.#span];
+    this.#chart.options.scales = { x: { ...timeAxis(), min: from, max: now }, y: valueAxis(values) };
     this.#chart.options.plugins.timeMarks = { notes: this.#changes() };
     this.#chart.data.datasets = [
       { ...series[0], borderColor: token("ink-3"), borderWidth: 1.5, borderDash: [5, 4], pointRadius: 0, stepped: true },
@@ -73,19 +115,26 @@ export class ThroughputChart {
     });
   }
 
+  /** When (ms), actual, estimated, plan: of what is shown. */
+  #points() {
+    if (this.#span !== "15m") return this.#past;
+    if (this.#of === "tree") return this.#tree.points.map(([clock, actual]) => [clock, actual, this.#tree.estimate, this.#tree.plan]);
+    return (this.#live ?? []).map(([clock, capacity, , plan]) => [clock, capacity, this.#estimates[plan] ?? null, plan]);
+  }
+
   #series() {
-    const points = this.#points ?? [];
+    const points = this.#points();
     return [
-      { label: "estimated", data: points.map(([clock, , , plan]) => ({ x: clock, y: this.#estimates[plan] ?? null })) },
-      { label: "actual", data: points.map(([clock, capacity]) => ({ x: clock, y: capacity })) },
+      { label: "estimated", data: points.map(([x, , y]) => ({ x, y })) },
+      { label: "actual", data: points.map(([x, y]) => ({ x, y })) },
     ];
   }
 
   #changes() {
-    const points = this.#points ?? [];
+    const points = this.#points();
     return points
       .filter((point, at) => at && point[3] !== points[at - 1][3])
-      .map(([clock, , , plan]) => ({ time: clock, text: `Plan ${plan}` }));
+      .map(([time, , , plan]) => ({ time, text: `Plan ${plan}` }));
   }
 
   #showFigures(actual, estimated) {
@@ -96,13 +145,22 @@ export class ThroughputChart {
     const cells = [];
     if (actual !== null) cells.push(cell(whole(actual), "events/s", "actual capacity", "key-actual"));
     if (estimated !== null) cells.push(cell(whole(estimated), "events/s", this.#measured ? "estimated" : "estimated, before measuring", "key-estimated"));
-    if (actual !== null && estimated) cells.push(cell(signed(actual / estimated - 1), "", "deviation", null));
+    if (actual !== null && estimated) cells.push(cell(signed(actual / estimated - 1), "", this.#deviationWords(), null));
     this.figures.replaceChildren(...cells);
   }
 
+  #deviationWords() {
+    return this.#before && this.#of === "plan" ? `deviation, ${signed(this.#before.deviation)} ${this.#before.words}` : "deviation";
+  }
+
   #showMiddle(actual) {
-    this.middle.hidden = this.#points === null || actual !== null;
-    if (this.middle.hidden || this.middle.childElementCount) return;
-    this.middle.append(icon("gauge"), make("b", "", "Nothing measured yet."), make("p", "", "The job tells what a batch took as soon as it has read events."));
+    const known = this.#span === "15m" && this.#of === "plan" ? this.#live !== null : this.told === true;
+    this.middle.hidden = !known || actual !== null;
+    if (this.middle.hidden) return;
+    const words = this.#span === "15m" ? "The job tells what a batch took as soon as it has read events." : "A sample is kept every five minutes while somebody watches.";
+    const title = this.#span === "15m" ? "Nothing measured yet." : "No samples of this time.";
+    if (this.middle.dataset.said === title) return;
+    this.middle.dataset.said = title;
+    this.middle.replaceChildren(icon("gauge"), make("b", "", title), make("p", "", words));
   }
 }

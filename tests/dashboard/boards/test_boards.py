@@ -6,6 +6,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Board, Panel, SavedQuery
+from dashboard.planning.service import replan
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +39,19 @@ def test_home_with_queries_asks_for_a_dashboard(as_ana: Client, hot: SavedQuery)
     assert "No dashboards yet." in as_ana.get("/").content.decode()
 
 
-def test_home_leads_to_the_oldest_dashboard_with_panels(as_ana: Client, hot: SavedQuery) -> None:
+def test_home_tells_what_sharing_saves_and_leads_to_dashboards_with_panels(
+    as_ana: Client, hot: SavedQuery
+) -> None:
     Board.objects.create(slug="empty", name="Empty")
     first = Board.objects.create(slug="first", name="First")
     Panel.objects.create(board=first, query=hot, title="Hot")
-    assert as_ana.get("/").headers["Location"] == "/dashboards/first/"
+    assert "for the price of" not in as_ana.get("/").content.decode()
+    replan(hot.source, "Ana added “Hot devices”")
+    page = as_ana.get("/").content.decode()
+    assert "2 queries for the price of 1." in page
+    assert "in hand before saturation, not measured yet" in page
+    assert 'href="/dashboards/first/"' in page
+    assert 'href="/dashboards/empty/"' not in page
 
 
 def test_a_new_dashboard_belongs_to_who_made_it_and_is_opened(as_ana: Client) -> None:

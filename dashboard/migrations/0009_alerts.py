@@ -11,7 +11,7 @@ import dashboard.queries.models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0005_tokens"),
+        ("dashboard", "0008_history"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0030_boards_grid"),
+        ("dashboard", "0007_boards_grid"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

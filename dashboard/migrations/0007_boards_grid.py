@@ -28,7 +28,7 @@ def line_up(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0010_people_and_rights"),
+        ("dashboard", "0006_people_and_rights"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

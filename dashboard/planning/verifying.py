@@ -1,0 +1,90 @@
+"""Verify: a running query's last minutes computed anew, unshared, in a process of its own, kept for a day."""
+
+import re
+import secrets
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from dashboard.planning.adoption import joined_at
+from dashboard.platform.folder_tasks import RUNNING, FolderTask, TooMany, all_tasks, tidy
+from dashboard.queries.models import SavedQuery
+from streaming.topics import Topics
+
+AT_ONCE = 1  # each has a Spark of its own
+MINUTES = (5, 15, 60)
+MOST_ROWS = 500_000
+SHOWN_ROWS = 300
+_KEY = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Verifying(FolderTask):
+    """One verification, by its folder."""
+
+    @classmethod
+    def start(cls, query: SavedQuery, minutes: int, person: User) -> "Verifying":
+        """Raises TooMany while another one runs, ValueError where it cannot be asked for so."""
+        if minutes not in MINUTES:
+            raise ValueError(f"Verify the last {MINUTES[0]}, {MINUTES[1]} or {MINUTES[2]} minutes.")
+        if query.paused_at is not None:
+            raise ValueError(
+                f"“{query.name}” is paused: it has no results of the last minutes. Resume it first."
+            )
+        known = all_tasks(Verifying, _root())
+        tidy(known)
+        if sum(one.state == RUNNING for one in known) >= AT_ONCE:
+            raise TooMany("Another verification is running: wait for it to end, or cancel it.")
+        task = cls(_root() / secrets.token_hex(8))
+        task.folder.mkdir(mode=0o700, parents=True)
+        task.write("asked", {"person": person.pk, "query": query.key, "minutes": minutes})
+        task.launch("verifyquery", _run(query, minutes))
+        return task
+
+    @classmethod
+    def find(cls, key: str) -> "Verifying | None":
+        task = cls(_root() / key)
+        return task if _KEY.fullmatch(key) and (task.folder / "asked.json").exists() else None
+
+    @classmethod
+    def newest(cls, person: User) -> list["Verifying"]:
+        """Somebody's last ones, the newest first."""
+        own = [one for one in all_tasks(Verifying, _root()) if one.asked.get("person") == person.pk]
+        return sorted(own, key=lambda one: one.folder.stat().st_mtime, reverse=True)[:10]
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        return self.read("asked") or {}
+
+    @property
+    def rows(self) -> Path:
+        """Every row that was compared, as JSON lines."""
+        return self.folder / "rows.jsonl"
+
+    def query(self) -> SavedQuery | None:
+        return SavedQuery.objects.select_related("source").filter(key=self.asked["query"]).first()
+
+    def progress(self) -> dict[str, Any]:
+        told = self.read("progress") or {"percent": 0, "words": "Starting."}
+        return {"percent": told["percent"], "words": told["words"]}
+
+
+def _run(query: SavedQuery, minutes: int) -> dict[str, Any]:
+    now = int(time.time() * 1000)
+    return {
+        "source": query.source.spec().to_json(),
+        "spec": query.spec().to_json(),
+        "key": query.key,
+        "since": now - minutes * 60_000,
+        "joined": joined_at(query.source, query.queries(), now),
+        "bootstrap_servers": settings.KAFKA_BOOTSTRAP,
+        "results": Topics(settings.TOPIC_PREFIX).results,
+    }
+
+
+def _root() -> Path:
+    return Path(settings.VAR_DIR) / "verifying"

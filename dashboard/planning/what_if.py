@@ -1,0 +1,105 @@
+"""What other strategies would make of a plan's queries: worked out in a process of its own, once a plan.
+
+Some strategies take long; each gets a limited time, and the process gives way to others.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from dashboard.live.meters import statistics
+from dashboard.planning.measured import with_measured_kernels
+from dashboard.planning.models import PlanVersion
+from dashboard.platform.folder_tasks import DONE, RUNNING, FolderTask, all_tasks, tidy
+from optimizer.strategies import STRATEGIES
+
+PATIENCE_SECONDS = 20.0  # with one strategy
+QUICK_SECONDS = 5.0  # what people wait for when they adopt a strategy
+AT_ONCE = 2
+# In the panel of the plan page, as far as there are costs; the page of all strategies has the others.
+SHOWN_FIRST = (
+    "best", "best_woven", "triweave", "weave_share", "insert_then_weave", "local_search", "all_shared",
+    "no_share",
+)  # fmt: skip
+LONGEST_BAR = 10.0  # a longer one is broken and labelled
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one strategy would make of the queries; costs are in queries that run alone."""
+
+    strategy: str
+    total: float | None  # None: it refused, or took too long
+    max_node: float = 0.0
+    trees: int = 0
+    seconds: float = 0.0
+    refusal: str = ""
+
+    @property
+    def label(self) -> str:
+        return STRATEGIES[self.strategy].label
+
+    @property
+    def kind(self) -> str:
+        return STRATEGIES[self.strategy].kind
+
+    @property
+    def bar(self) -> float:
+        """Per cent of the room."""
+        return min(100.0, 100 * (self.total or 0.0) / LONGEST_BAR)
+
+    @property
+    def is_broken(self) -> bool:
+        return (self.total or 0.0) > LONGEST_BAR
+
+    @property
+    def is_adoptable(self) -> bool:
+        return self.total is not None and self.seconds <= QUICK_SECONDS
+
+
+@dataclass(frozen=True)
+class Comparison(FolderTask):
+    """All strategies on one plan's queries and some number of nodes."""
+
+    @classmethod
+    def of(cls, version: PlanVersion, nodes: int) -> "Comparison":
+        told = f"{version.source.key} {version.version} {version.created_at.isoformat()} {nodes}"
+        digest = hashlib.sha256(told.encode()).hexdigest()[:16]
+        return cls(_root() / digest)
+
+    def start(self, version: PlanVersion, nodes: int) -> None:
+        """Unless it runs, is done, or others are at work."""
+        if self.state in (RUNNING, DONE):
+            return
+        others = all_tasks(Comparison, _root(), "run.json")
+        tidy(others)
+        if sum(task.state == RUNNING for task in others) >= AT_ONCE:
+            return
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        known = with_measured_kernels(statistics(version.source.key))
+        run = {"plan": version.plan, "statistics": known.to_json(), "nodes": nodes}
+        self.launch("whatif", run, ["outcomes.json"])
+
+    def outcomes(self) -> list[Outcome]:
+        """As many as there are yet, cheapest first; those that refused last."""
+        told = (self.read("outcomes") or {"outcomes": []})["outcomes"]
+        found = [Outcome(**one) for one in told if one["strategy"] in STRATEGIES]
+        return sorted(found, key=lambda one: (one.total is None, one.total or 0.0, one.label))
+
+    def progress(self) -> dict[str, Any]:
+        told = self.read("progress") or {"done": 0, "now": ""}
+        total = len(STRATEGIES)
+        now = STRATEGIES.get(told["now"])
+        words = f"{told['done']} of {total} strategies" + (f", at {now.label} now" if now else "")
+        return {"percent": round(100 * told["done"] / total), "words": f"{words}."}
+
+
+def first_ones(outcomes: list[Outcome], adopted: str) -> list[Outcome]:
+    return [one for one in outcomes if one.strategy in (*SHOWN_FIRST, adopted) and one.total is not None]
+
+
+def _root() -> Path:
+    return Path(settings.VAR_DIR) / "what-if"

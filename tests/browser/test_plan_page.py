@@ -1,0 +1,169 @@
+"""The plan page as people use it: select a tree, ask what if, adopt, go back, verify."""
+
+import json
+import random
+import time
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from kafka import KafkaProducer
+from kafka.admin import NewTopic
+from playwright.sync_api import Page, expect
+
+from streaming.topics import create_topics
+from tests.browser.conftest import Millrace
+
+pytestmark = [pytest.mark.browser, pytest.mark.spark]
+
+TOPIC = "plan-readings"
+PATIENCE_MS = 150_000
+QUERIES = [
+    {"name": "Warmest", "computations": [{"aggregate": "max", "field": "temp"}], "group_by": ["room"]},
+    {"name": "Mean", "computations": [{"aggregate": "mean", "field": "temp"}], "group_by": []},
+    {"name": "High end", "computations": [{"aggregate": "p95", "field": "temp"}], "group_by": ["room"]},
+]
+
+
+def call(page: Page, method: str, address: str, body: dict[str, Any]) -> Any:
+    """The API, by the session of the page."""
+    token = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "csrftoken")
+    answer = page.request.fetch(
+        f"/api/{address}", method=method, data=body, headers={"X-CSRFToken": token, "Referer": page.url}
+    )
+    assert answer.ok, answer.text()
+    return answer.json()
+
+
+@pytest.fixture(scope="module")
+def events(millrace: Millrace) -> None:
+    """Four minutes of readings up to now."""
+    rnd, now = random.Random(7), int(time.time() * 1000)
+    create_topics(millrace.bootstrap_servers, [NewTopic(TOPIC, 2, 1)])
+    producer = KafkaProducer(bootstrap_servers=millrace.bootstrap_servers, linger_ms=5)
+    for number in range(12_000):
+        event = {
+            "ts": now - 240_000 + number * 20,
+            "room": f"r{number % 5}",
+            "temp": rnd.randrange(3_000) / 64,
+        }
+        producer.send(TOPIC, json.dumps(event).encode(), partition=number % 2)
+    producer.close()
+
+
+@pytest.fixture
+def plan(page: Page, millrace: Millrace, events: None) -> Page:
+    """A source with three queries, made once, and its plan page."""
+    known = page.request.get("/api/sources").json()["items"]
+    if not any(source["topic"] == TOPIC for source in known):
+        connection = call(
+            page, "POST", "connections", {"name": "Plan", "bootstrap_servers": millrace.bootstrap_servers}
+        )
+        fields = [
+            {"name": name, "type": kind}
+            for name, kind in (("ts", "integer"), ("room", "text"), ("temp", "number"))
+        ]
+        source = {"name": TOPIC, "connection": connection["key"], "topic": TOPIC, "fields": fields,
+                  "time_source": "field", "event_time": "ts", "allowed_lateness": "2s"}  # fmt: skip
+        call(page, "POST", "sources", source)
+        for query in QUERIES:
+            call(page, "POST", "queries", {**query, "source": TOPIC, "windows": "10s, 30s every 5s"})
+    page.goto(f"/plan/?source={TOPIC}")
+    return page
+
+
+def test_a_click_on_a_tree_selects_it_everywhere_and_sets_the_address(plan: Page) -> None:
+    bands = plan.locator(f'a.flow-band[href*="source={TOPIC}"]')
+    expect(bands.first).to_be_visible()
+    assert bands.count() >= 2
+    other = plan.locator('a.flow-band[href*="plan-readings"]:not(.is-chosen)').first
+    wanted = (other.get_attribute("href") or "").rpartition("tree=")[2]
+    other.click()
+    plan.wait_for_url(f"**tree={wanted}")
+    expect(plan.locator("#slices-title")).to_have_text(f"Tree {wanted}")
+    expect(plan.locator("a.flow-band.is-chosen")).to_have_attribute(
+        "href", f"/plan/?source={TOPIC}&tree={wanted}"
+    )
+    expect(plan.locator("#slices svg circle").first).to_be_visible()
+    expect(plan.locator(f'[data-tree-row="{wanted}"]')).to_have_attribute("aria-current", "true")
+    plan.get_by_role("button", name="Table").click()
+    expect(plan.get_by_role("link", name=f"Tree {wanted}", exact=True)).to_be_visible()
+    plan.go_back()
+    expect(plan.locator("#slices-title")).not_to_have_text(f"Tree {wanted}")
+    plan.goto(f"/plan/?source={TOPIC}&tree={wanted}")
+    expect(plan.locator("#slices-title")).to_have_text(f"Tree {wanted}")
+
+
+def test_a_tree_is_selected_by_keyboard(plan: Page) -> None:
+    other = plan.locator('a.flow-band[href*="plan-readings"]:not(.is-chosen)').first
+    wanted = (other.get_attribute("href") or "").rpartition("tree=")[2]
+    other.focus()
+    plan.keyboard.press("Enter")
+    expect(plan.locator("#slices-title")).to_have_text(f"Tree {wanted}")
+
+
+def test_throughput_is_told_for_the_plan_and_for_a_tree(plan: Page) -> None:
+    chart = plan.locator("#throughput")
+    expect(chart.get_by_text("actual capacity")).to_be_visible(timeout=PATIENCE_MS)
+    expect(chart.get_by_text("deviation")).to_be_visible()
+    chart.locator("[data-of=tree]").click()
+    expect(chart.get_by_text("for this tree alone")).to_be_visible()
+    expect(chart.get_by_text("actual capacity")).to_be_visible(timeout=PATIENCE_MS)
+    chart.get_by_role("button", name="7 d").click()
+    expect(chart.locator("[data-of=plan]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_what_if_is_worked_out_and_a_strategy_adopted_and_taken_back(plan: Page) -> None:
+    expect(plan.get_by_text("Answers are the same under every strategy.")).to_be_visible(timeout=PATIENCE_MS)
+    plan.get_by_role("link", name="What if", exact=True).click()
+    plan.get_by_role("link", name="Preview No share", exact=True).click()
+    expect(plan.get_by_role("heading", name="What it means for each query")).to_be_visible()
+    expect(plan.get_by_text("none is missed").first).to_be_visible()
+    plan.get_by_role("button", name="Adopt No share").click()
+    expect(plan.get_by_text("is adopted. Answers are the same; costs are not.")).to_be_visible()
+    expect(plan.get_by_text("6 queries for the price of 6.0")).to_be_visible()
+    expect(plan.get_by_text("These trees are held.")).to_be_visible()
+
+    plan.get_by_role("link", name="History").click()
+    rows = plan.locator(".plan-history tbody tr")
+    expect(rows.first).to_contain_text("adopted No share")
+    rows.nth(1).get_by_role("link").click()
+    plan.get_by_role("link", name="Go back to this plan").click()
+    plan.get_by_role("button", name="Go back to plan").click()
+    expect(plan.get_by_text("has the trees of plan")).to_be_visible()
+    expect(plan.get_by_text("6 queries for the price of 6.0")).to_be_hidden()
+    plan.get_by_role("button", name="Let Millrace choose").click()
+    expect(plan.get_by_text("Millrace chooses again")).to_be_visible()
+    expect(plan.get_by_text("These trees are held.")).to_be_hidden()
+
+
+def test_a_query_is_verified_row_by_row(plan: Page) -> None:
+    page = plan
+    page.get_by_role("link", name="Verify").click()
+    page.get_by_label("Query", exact=True).select_option(label="Warmest")
+    page.get_by_label("Over the last", exact=True).select_option("15")
+    page.get_by_role("button", name="Verify", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel verification")).to_be_visible()
+    expect(page.get_by_text("rows are equal.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_role("heading", name="max of temp, 10 s every 5 s")).to_be_visible()
+    assert page.locator(".verify-rows tbody tr").count() > 50
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_pages_can_be_used_by_everybody(plan: Page, scheme: str) -> None:
+    plan.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    for address in (
+        f"/plan/?source={TOPIC}", f"/plan/{TOPIC}/what-if/", f"/plan/{TOPIC}/what-if/best/",
+        f"/plan/{TOPIC}/history/", f"/plan/{TOPIC}/history/1/", f"/plan/{TOPIC}/verify/", "/",
+    ):  # fmt: skip
+        plan.goto(address)
+        plan.wait_for_timeout(800)
+        found = Axe().run(plan).response["violations"]
+        assert [
+            (one["id"], one["nodes"][0]["target"])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ] == []
+        plan.set_viewport_size({"width": 390, "height": 844})
+        plan.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=5_000)
+        plan.set_viewport_size({"width": 1440, "height": 900})

@@ -1,0 +1,84 @@
+"""Plans over the API: looked at, previewed, adopted, gone back to, with the pages' rights and sentences."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from dashboard.models import CalibrationRecord, PlanVersion, SavedQuery, Source, ThroughputSample
+from dashboard.planning.service import replan
+from tests.dashboard.api.conftest import Ask
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings: Any, tmp_path: Path) -> None:
+    settings.VAR_DIR = tmp_path
+
+
+@pytest.fixture
+def planned(hot: SavedQuery, sensors: Source) -> PlanVersion:
+    return replan(sensors, "Ana added “Hot devices”")
+
+
+def test_a_strategy_is_previewed_adopted_and_taken_back(ask: Ask, planned: PlanVersion) -> None:
+    choice = {"strategy": "no_share", "nodes": 2}
+    seen = ask("post", "sources/sensors/plan/preview", choice).json()
+    assert seen["price_after"] == pytest.approx(2)
+    assert seen["price_before"] < 2
+    assert len(seen["effects"]) == 2
+    assert PlanVersion.objects.count() == 1
+
+    adopted = ask("post", "sources/sensors/plan/adopt", choice).json()
+    assert (adopted["version"], adopted["held"], adopted["trees"], adopted["nodes"]) == (2, True, 2, 2)
+    back = ask("post", "sources/sensors/plans/1/back").json()
+    assert (back["version"], back["trees"], back["held"]) == (3, 1, True)
+    assert ask("post", "sources/sensors/plan/release").json()["held"] is False
+
+    listed = ask("get", "sources/sensors/plans").json()
+    assert [one["version"] for one in listed["items"]] == [4, 3, 2, 1]
+    whole = ask("get", "sources/sensors/plans/2").json()
+    assert "The trees run on 2 nodes, before on 1." in whole["changes"]
+    assert whole["plan"]["strategy"] == "no_share"
+
+
+def test_samples_and_calibrations_are_listed(ask: Ask, planned: PlanVersion) -> None:
+    now = timezone.now()
+    ThroughputSample.objects.create(source=planned.source, at=now, plan=1, estimated=2.0, actual=3.0)
+    CalibrationRecord.objects.create(
+        source=planned.source, plan=1, statistics={}, measured={"total": 1e-6}, automatic=True
+    )
+    (sample,) = ask("get", "sources/sensors/throughput").json()["items"]
+    assert (sample["plan"], sample["estimated"], sample["actual"]) == (1, 2.0, 3.0)
+    (kept,) = ask("get", "sources/sensors/calibrations").json()["items"]
+    assert (kept["by"], kept["seconds_per_event"]) == (None, {"total": 1e-6})
+
+
+def test_what_cannot_be_is_refused_in_the_pages_words(ask: Ask, planned: PlanVersion) -> None:
+    answer = ask("post", "sources/sensors/plan/adopt", {"strategy": "fastest"})
+    assert answer.status_code == 422
+    assert answer.json()["problems"]["strategy"].startswith("No strategy “fastest”")
+    assert ask("get", "sources/sensors/plans/9").json() == {"problem": "There is no plan 9 of “sensors”."}
+    assert ask("post", "sources/sensors/calibrations").status_code == 422
+    verify = ask("post", "sources/sensors/verify", {"query": "nobody"})
+    assert verify.json()["problems"] == {"query": "There is no query “nobody”."}
+    assert ask("get", "sources/sensors/verify/0000000000000000").status_code == 404
+
+
+def test_others_look_but_change_nothing(ask_as_bo: Ask, planned: PlanVersion) -> None:
+    assert ask_as_bo("get", "sources/sensors/plans").json()["count"] == 1
+    for address in ("plan/adopt", "plan/release", "plans/1/back", "calibrations"):
+        answer = ask_as_bo(
+            "post", f"sources/sensors/{address}", {"strategy": "best"} if "adopt" in address else None
+        )
+        assert answer.status_code == 403, address
+    assert PlanVersion.objects.count() == 1
+
+
+def test_a_source_without_queries_has_no_plan_to_change(ask: Ask, sensors: Source) -> None:
+    assert ask("get", "sources/sensors/strategies").status_code == 404
+    assert ask("post", "sources/sensors/plan/preview", {"strategy": "best"}).status_code == 404
+    assert ask("get", "sources/sensors/throughput").json() == {"items": [], "count": 0}
+    assert ask("get", "sources/sensors/calibrations").json() == {"items": [], "count": 0}
