@@ -4,9 +4,11 @@ import { watchRequests } from "./failures.js";
 import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
 import { showLocalTimes } from "./times.js";
+import { hintUtc } from "./utc-hints.js";
 
 forgetSaved("source.new");
 adoptToasts();
 watchForms();
 watchRequests();
 showLocalTimes();
+hintUtc();
