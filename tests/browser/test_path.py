@@ -2,8 +2,8 @@
 
 import json
 import os
-import re
 import random
+import re
 import signal
 import time
 from collections.abc import Callable
