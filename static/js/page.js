@@ -5,6 +5,7 @@ import { adoptToasts } from "./toast.js";
 import { watchForms } from "./forms.js";
 import { watchKeys } from "./keys.js";
 import { showLocalTimes } from "./times.js";
+import { hintUtc } from "./utc-hints.js";
 
 forgetSaved("source.new");
 adoptToasts();
@@ -12,3 +13,4 @@ watchForms();
 watchRequests();
 showLocalTimes();
 watchKeys();
+hintUtc();

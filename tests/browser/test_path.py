@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -145,6 +146,8 @@ def test_a_job_that_dies_is_said_and_comes_back_by_itself(page: Page, millrace: 
     os.kill(millrace.pid("job"), signal.SIGSTOP)
     try:
         expect(card).to_contain_text("stopped", timeout=60_000)
+        card.hover()
+        expect(card).to_have_attribute("title", re.compile(r"^\d\d:\d\d is .*\d\d:\d\d UTC$"))
     finally:
         os.kill(millrace.pid("job"), signal.SIGCONT)
     expect(card).to_contain_text("Job running", timeout=60_000)
