@@ -45,7 +45,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """What sharing saves and the dashboards that have panels; before there is one, what to do next."""
     person = signed_in(request)
     seen, plans = visible_boards(person), running_plans(visible_sources(person))
-    starred = Exists(person.starred_boards.filter(pk=OuterRef("pk")))  # type: ignore[attr-defined]
+    starred = Exists(person.starred_boards.filter(pk=OuterRef("pk")))
     filled = seen.filter(HAS_PANELS).distinct().annotate(starred=starred)
     context = {
         "source": visible_sources(person).first(),
@@ -272,5 +272,5 @@ def _board(request: HttpRequest, slug: str) -> Board:
 
 
 def _panel(request: HttpRequest, slug: str, pk: int) -> Panel:
-    panel: Any = get_object_or_404(Panel, board=_board(request, slug), pk=pk)
+    panel: Panel = get_object_or_404(Panel, board=_board(request, slug), pk=pk)
     return panel

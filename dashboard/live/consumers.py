@@ -139,11 +139,15 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         return person is not None
 
     async def _look_up(self) -> "Found":
+        found: Found
         if self._person is None:
-            return await _look_up_shared([key for key in self._wanted if key in self._shared], self._wishes)
-        return await _look_up(
-            self._person, self._wanted, self._wishes, self._listed, self._watched_sources, self._board
-        )
+            wanted = [key for key in self._wanted if key in self._shared]
+            found = await _look_up_shared(wanted, self._wishes)
+        else:
+            found = await _look_up(
+                self._person, self._wanted, self._wishes, self._listed, self._watched_sources, self._board
+            )
+        return found
 
     async def _redefine(self, viewer: Viewer, found: "Found") -> None:
         gone = sorted(viewer.watched - found.queries.keys())

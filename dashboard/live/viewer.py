@@ -38,7 +38,7 @@ class Viewer:
         self._state_due = 0.0
         self._heard_at = time.monotonic()
         self._bells = Bells()
-        self._rung: Message = self._bells.message(set())
+        self._rung: Message = self._bells.message(set(), set())
 
     @property
     def watched(self) -> set[str]:

@@ -1,5 +1,7 @@
 """Dashboards as grids: places and kinds of panels, tags, favourites, somebody's first dashboard."""
 
+from typing import Any
+
 import django.db.models.deletion
 from django.apps.registry import Apps
 from django.conf import settings
@@ -11,7 +13,7 @@ WIDTH, HEIGHT = 6, 19
 
 def lay_out(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
     """Two panels in a row, in the order that they had."""
-    panels = apps.get_model("dashboard", "Panel")._base_manager
+    panels: Any = apps.get_model("dashboard", "Panel")._base_manager
     count: dict[int, int] = {}
     for panel in panels.order_by("position", "pk"):
         at = count[panel.board_id] = count.get(panel.board_id, -1) + 1
@@ -20,7 +22,7 @@ def lay_out(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 
 def line_up(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
-    panels = apps.get_model("dashboard", "Panel")._base_manager
+    panels: Any = apps.get_model("dashboard", "Panel")._base_manager
     for position, panel in enumerate(panels.order_by("y", "x", "pk")):
         panel.position = position
         panel.save(update_fields=["position"])
