@@ -41,13 +41,15 @@ MERE_LOOKS = {
 }
 # What is made of a thing, or noted beside it, is its maker's own; the thing stays as it is.
 OWN_WORK = {
+    "dashboards/of-query/<slug:key>/",
+    "api/dashboards/of-query/<slug:query>",
     "plan/<slug:key>/verify/",
     "plan/<slug:key>/what-if/compare/",
     "api/sources/<slug:key>/verify",
     "dashboards/<slug:slug>/duplicate/",
     "api/dashboards/<slug:key>/duplicate",
     "alerts/<slug:key>/silence/",
-    "alerts/<slug:key>/unsilence/<int:pk>/",
+    "alerts/<slug:key>/silences/<int:pk>/end/",
     "alerts/<slug:key>/acknowledge/",
     "api/alerts/<slug:key>/silence",
     "api/alerts/<slug:key>/unsilence",
@@ -56,7 +58,7 @@ OWN_WORK = {
     "dashboards/<slug:slug>/notes/<int:pk>/remove/",
 }
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-PLACES = "sources|plan|queries|history|alerts|dashboards|connections"
+PLACES = "sources|plan|queries|history|alerts|dashboards/of-query|dashboards|connections"
 NAMES_A_THING = re.compile(rf"^(?:api/)?({PLACES})/<slug:(\w+)>")
 
 
@@ -66,7 +68,7 @@ def thing_at(match: ResolverMatch) -> Thing | None:
     if named is None:
         return None
     place, key = named[1], match.kwargs[named[2]]
-    if place in ("queries", "history"):
+    if place in ("queries", "history", "dashboards/of-query"):
         return SavedQuery.with_deleted.select_related("source__created_by", "owner").filter(key=key).first()
     if place == "dashboards":
         return Board.with_deleted.select_related("owner").filter(slug=key).first()

@@ -133,7 +133,7 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _panels(board: Board, person: User) -> list[dict[str, Any]]:
     """The panels; one of a query that this person may not see says so, and nothing more."""
-    panels = list(board.panels.all())
+    panels = list(board.panels.select_related("query"))
     queries = queries_of(panels)
     seen = set(visible_queries(person).filter(key__in=queries).values_list("key", flat=True))
     return [panel_view(panel, queries, seen) for panel in panels]

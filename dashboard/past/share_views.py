@@ -80,7 +80,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 
 def _panels(link: ShareLink) -> list[dict[str, Any]]:
     """Those that the link shows; of others not even that they are there."""
-    panels, seen = list(link.board.panels.all()), queries_of(link)
+    panels, seen = list(link.board.panels.select_related("query")), queries_of(link)
     queries = shown_queries(panels)
     views = [panel_view(panel, queries, seen) for panel in panels]
     return [view for view in views if view["unseen"] is None]

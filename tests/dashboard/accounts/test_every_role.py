@@ -16,14 +16,16 @@ from dashboard.accounts.levels import NOTHING
 from dashboard.accounts.people import ADMINISTRATORS_ALONE, VIEWERS_LOOK
 from dashboard.accounts.tokens import make_token
 from dashboard.live.routing import websocket_urlpatterns
-from dashboard.models import Board, Panel, SavedQuery, Source
+from dashboard.models import Alert, Board, Panel, SavedQuery, Source
 from tests.dashboard.conftest import signed_in_as
 from tests.dashboard.places import source_at
 
 CHANGING = ("post", "put", "patch", "delete")
 # Addresses with a parameter that names no source, query, dashboard or connection: who may use them is tested
 # where they are.
-OTHERS = re.compile(r"^(api/)?(account|tokens|notices|people|groups|password|audit|queries/backtests)\b")
+OTHERS = re.compile(
+    r"^(api/)?(account|tokens|notices|people|groups|password|audit|(queries/)?backtests|plan/verified|shared)\b"
+)
 
 
 def routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
@@ -46,6 +48,15 @@ CHANGES = [one for one in ALL if not one.startswith(OPEN_TO_VIEWERS) and one not
 def plant(hot: SavedQuery, ana: User) -> Board:
     board = Board.objects.create(slug="plant", name="Plant floor", owner=ana)
     Panel.objects.create(board=board, query=hot, title="Secret title")
+    Alert.objects.create(
+        key="too-hot",
+        query=hot,
+        name="Secret alert",
+        computation="max(temp)",
+        window="1m/10s",
+        condition="above",
+        owner=ana,
+    )
     return board
 
 
@@ -61,9 +72,12 @@ def addressed(route: str, hot: SavedQuery) -> str:
         "sources": "sensors",
         "plan": "sensors",
         "queries": hot.key,
+        "history": hot.key,
+        "alerts": "too-hot",
         "dashboards": "plant",
+        "dashboards/of-query": hot.key,
         "connections": hot.source.connection.key,
-    }[re.sub(r"^api/", "", route).partition("/")[0]]
+    }[re.sub(r"^api/", "", route).partition("/<")[0]]
     filled = re.sub(r"<slug:\w+>", first, route, count=1)
     return "/" + re.sub(r"<(?:(\w+):)?\w+>", lambda found: "1" if found[1] == "int" else "text", filled)
 
@@ -71,6 +85,7 @@ def addressed(route: str, hot: SavedQuery) -> str:
 def test_the_walks_find_what_there_is() -> None:
     assert {"sources/<slug:key>/download/", "dashboards/<slug:slug>/access/"} <= set(OF_A_THING)
     assert {"api/queries/<slug:key>/pause", "plan/<slug:key>/estimates/"} <= set(OF_A_THING)
+    assert {"history/<slug:key>/results.csv", "api/alerts/<slug:key>/firings"} <= set(OF_A_THING)
     assert {"people/<int:pk>/", "audit/", "api/groups/<int:number>"} <= set(ADMINISTRATION)
     assert {"queries/bulk/", "api/sources", "connections/test/"} <= set(CHANGES)
 
@@ -89,7 +104,7 @@ def test_what_is_hidden_is_refused_at_every_address(
         page = answer.content.decode()
         assert answer.status_code == 403, (method, address)
         assert "Ana owns it and can give you access." in page
-        assert not [name for name in ("Hot devices", "Secret title", "Plant floor") if name in page]
+        assert not [name for name in ("Hot devices", "Secret title", "Secret alert", "Plant floor") if name in page]
 
 
 @pytest.mark.parametrize("route", CHANGES)
@@ -125,18 +140,18 @@ def test_administration_is_for_administrators(
 
 
 @pytest.mark.parametrize(
-    "address", ["/", "/dashboards/", "/queries/", "/sources/", "/plan/", "/connections/"]
+    "address", ["/", "/dashboards/", "/queries/", "/sources/", "/plan/", "/connections/", "/alerts/"]
 )
 def test_lists_name_nothing_that_is_hidden(
     hidden: None, hot: SavedQuery, as_bo: Client, address: str
 ) -> None:
     page = as_bo.get(address, follow=True).content.decode()
-    shown = [name for name in ("Hot devices", "Plant floor", "Secret title", ">sensors<") if name in page]
+    shown = [name for name in ("Hot devices", "Plant floor", "Secret title", "Secret alert", ">sensors<") if name in page]
     assert shown == []
 
 
 def test_calls_list_nothing_that_is_hidden(hidden: None, as_bo: Client, as_ana: Client) -> None:
-    for address in ("/api/sources", "/api/queries"):
+    for address in ("/api/sources", "/api/queries", "/api/dashboards", "/api/alerts"):
         assert as_bo.get(address).json()["count"] == 0
         assert as_ana.get(address).json()["count"] == 1
 
