@@ -13,13 +13,18 @@ from dashboard.models import AuditEntry
 
 KINDS = (
     "access",
+    "alert",
     "connection",
     "dashboard",
     "group",
+    "history",
+    "link",
+    "note",
     "panel",
     "person",
     "query",
     "session",
+    "silence",
     "source",
     "token",
 )

@@ -103,7 +103,7 @@ def star(board: Board, person: User, starred: bool) -> None:
 
 
 def see_first(board: Board, person: User, first: bool) -> None:
-    """Make it the dashboard that somebody's home leads to, or no longer."""
+    """Make it the dashboard that signing in leads somebody to, or no longer."""
     if first:
         FirstBoard.objects.update_or_create(person=person, defaults={"board": board})
     else:

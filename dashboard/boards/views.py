@@ -194,7 +194,7 @@ def star_board(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_POST
 def first_board(request: HttpRequest, slug: str) -> HttpResponse:
-    """Make it the one that home leads to, or no longer."""
+    """Make it the one that signing in leads to, or no longer."""
     found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
     actions.see_first(found, signed_in(request), request.POST.get("first") == "yes")
     return redirect(_back(request, found))

@@ -71,6 +71,7 @@ class Viewer:
         self._sources = list(dict.fromkeys([*sources, *implied]))
         self._throughput_of = [key for key in self._throughput_of if key in sources]
         self._health_of = [key for key in self._health_of if key in sources]
+        self._bells = Bells()  # those of other sources are heard, or no longer
 
     def list_rows(self, queries: dict[str, WatchedQuery]) -> None:
         """Keep a list of these up to date, in few words each."""

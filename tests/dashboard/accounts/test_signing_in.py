@@ -53,7 +53,7 @@ def test_a_form_of_before_the_sign_in_is_refused_in_a_sentence(ana: User) -> Non
 
 def test_sign_in_never_leads_to_another_site(ana: User, stranger: Client) -> None:
     fields = {"username": "ana", "password": RIGHT, "next": "https://elsewhere.example/"}
-    assert stranger.post("/sign-in/", fields).url == "/"
+    assert stranger.post("/sign-in/", fields).url == "/start/"
 
 
 @pytest.mark.django_db

@@ -35,7 +35,7 @@ def test_what_fires_is_told_and_marked_on_its_query(make_alert: MakeAlert, hot: 
         fires(alert, group, 5 * minute)
     fires(alert, "c", 20 * minute, ended=10 * minute)
     fires(alert, "old", 40 * minute, ended=30 * minute)
-    told = listen(NOW).message({hot.key})
+    told = listen(NOW).message({hot.key}, {"sensors"})
     at = {ago: int((NOW - ago * minute).timestamp() * 1000) for ago in (5, 10)}
     assert told["firing"] == 1
     assert told["alerts"][alert.key]["newest"] == at[5]
@@ -43,12 +43,13 @@ def test_what_fires_is_told_and_marked_on_its_query(make_alert: MakeAlert, hot: 
         (at[10], "Too hot recovers", "recovers"),
         (at[5], "Too hot fires, 2 groups", "fires"),
     ]
-    assert listen(NOW).message(set())["marks"] == {}
+    assert listen(NOW).message(set(), set())["marks"] == {}
 
 
 def test_a_viewer_is_told_when_something_changed_and_only_then(make_alert: MakeAlert) -> None:
     hub = Hub()
     viewer = Viewer(hub)
+    viewer.may_name = {"sensors"}
 
     def alerts_told() -> list[int]:
         return [one["firing"] for one in viewer.news(0) if one["type"] == "alerts"]
@@ -62,3 +63,10 @@ def test_a_viewer_is_told_when_something_changed_and_only_then(make_alert: MakeA
     assert alerts_told() == []
     hub.bells = Bells()
     assert alerts_told() == [0]
+
+
+def test_who_may_not_see_a_source_hears_nothing_of_its_alerts(make_alert: MakeAlert, hot: SavedQuery) -> None:
+    Evaluation.objects.create(alert=make_alert(), state="firing", firing=2)
+    assert listen(NOW).message({hot.key}, {"sensors"})["firing"] == 1
+    told = listen(NOW).message(set(), {"another"})
+    assert (told["firing"], told["alerts"]) == (0, {})

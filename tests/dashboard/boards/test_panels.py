@@ -186,16 +186,16 @@ def test_a_favourite_is_somebodys_own_and_stands_first(as_ana: Client, as_bo: Cl
     assert not plant.starred_by.exists()
 
 
-def test_home_leads_to_the_dashboard_that_somebody_chose(
+def test_signing_in_leads_to_the_dashboard_that_somebody_chose(
     as_ana: Client, as_bo: Client, plant: Board, hot: SavedQuery
 ) -> None:
     Board.objects.create(slug="attic", name="Attic")
     as_ana.post("/dashboards/attic/first/", {"first": "yes"})
-    assert as_ana.get("/").headers["Location"] == "/dashboards/attic/"
-    assert as_bo.get("/").headers["Location"] == "/dashboards/plant/"
+    assert as_ana.get("/start/").headers["Location"] == "/dashboards/attic/"
+    assert as_bo.get("/start/").headers["Location"] == "/"
     as_ana.post("/dashboards/attic/first/", {"first": "no"})
     assert not FirstBoard.objects.exists()
-    assert as_ana.get("/").headers["Location"] == "/dashboards/plant/"
+    assert as_ana.get("/start/").headers["Location"] == "/"
 
 
 def test_a_deleted_dashboard_comes_back_with_undo(as_ana: Client, plant: Board) -> None:

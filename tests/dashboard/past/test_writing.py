@@ -62,7 +62,8 @@ def test_what_was_flushed_is_read_back_in_full(writer: Writer, window: AnyQuery)
     for part in (count_up(window, NOON, 500), [of(window, NOON + 500 * SLIDE, {(): 500.0})]):
         writer.take(part)
         writer.flush(7, known_windows())
-    assert read(window, NOON, NOON + 2 * HOUR) == {(): {NOON + at * SLIDE: float(at) for at in range(501)}}
+    found = read(window, NOON, NOON + 2 * HOUR, in_full=True)
+    assert found == {(): {NOON + at * SLIDE: float(at) for at in range(501)}}
     assert HistoryPlace.objects.get(topic=TOPIC).offset == 7
 
 

@@ -29,7 +29,7 @@ def many(source: Source, owner: User, count: int) -> None:
 
 def test_few_queries_are_named_with_their_windows(hot: SavedQuery, sensors: Source, ana: User) -> None:
     replan(sensors, "one")
-    told = picture(running_plans(), ana, ("sensors", "1"))
+    told = picture(running_plans(Source.objects.all()), ana, ("sensors", "1"))
     (source,) = told["sources"]
     (tree,) = source["trees"]
     assert tree["queries"] == [{"label": "Hot devices, 1 m 5 m", "count": 2}]
@@ -60,7 +60,7 @@ def test_over_sixty_queries_are_by_owner(sensors: Source, ana: User, bo: User) -
     many(sensors, ana, 40)
     many(sensors, bo, 30)
     replan(sensors, "seventy")
-    told = picture(running_plans(), ana, ("sensors", "1"))
+    told = picture(running_plans(Source.objects.all()), ana, ("sensors", "1"))
     labels = {query["label"] for band in told["sources"][0]["trees"] for query in band["queries"]}
     assert told["byOwner"]
     assert all(label.startswith(("Ana, ", "Bo, ")) for label in labels)

@@ -41,7 +41,9 @@ def by_device(broker: str, ana: User) -> SavedQuery:
     """A query over five minutes that lie a little back."""
     topic = f"readings-{uuid4().hex[:8]}"
     create_topics(broker, [NewTopic(topic, 2, 1)])
-    produce(broker, topic, [json.dumps(event).encode() for event in events()])
+    began = int(time.time() * 1000) - 6 * 60_000
+    recent = [{**event, "ts": began + place * 100} for place, event in enumerate(events())]
+    produce(broker, topic, [json.dumps(event).encode() for event in recent])
     source = Source.objects.create(
         connection=connection_to(broker),
         key=topic,
