@@ -22,7 +22,7 @@ from streaming.replay.topics import SourceSpan
 from streaming.results import ResultBlock, messages
 from streaming.topics import Topics, create_topics
 from tests.dashboard.places import connection_to
-from tests.dashboard.queries.test_sampling import SCHEMA, events, produce
+from tests.dashboard.queries.test_sampling import SCHEMA, events
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spark]
 PATIENCE = 120.0
@@ -41,9 +41,12 @@ def by_device(broker: str, ana: User) -> SavedQuery:
     """A query over five minutes that lie a little back."""
     topic = f"readings-{uuid4().hex[:8]}"
     create_topics(broker, [NewTopic(topic, 2, 1)])
-    began = int(time.time() * 1000) - 6 * 60_000
-    recent = [{**event, "ts": began + place * 100} for place, event in enumerate(events())]
-    produce(broker, topic, [json.dumps(event).encode() for event in recent])
+    began = int(time.time()) // 10 * 10_000 - 10 * 60_000
+    producer = Producer({"bootstrap.servers": broker})
+    for place, event in enumerate(events()):
+        at = began + place * 100
+        producer.produce(topic, json.dumps({**event, "ts": at}), partition=place % 2, timestamp=at)
+    producer.flush()
     source = Source.objects.create(
         connection=connection_to(broker),
         key=topic,
