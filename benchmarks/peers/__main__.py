@@ -1,7 +1,8 @@
 """Millrace beside its peers: the same windows on the same topics, each peer in its best form, rows compared.
 
-A full run writes docs/benchmarks/peers.md; a quick one is not for the record and writes to the data
-directory.
+Peers that are slow make it long: it is measured in sections, of which each compares side by side within its
+own run. What a full section found is kept beside docs/benchmarks/peers.md, which is written from all that are
+kept. A quick run is not for the record and goes to the data directory.
 """
 
 import tempfile
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from django.conf import settings
 from kafka.admin import NewTopic
 
@@ -20,7 +22,7 @@ from benchmarks.figures import Figure
 from benchmarks.peers import document
 from benchmarks.peers.contestants import CONTESTANTS, Installed, install
 from benchmarks.peers.environments import NotInstalled
-from benchmarks.peers.found import Found, Setting, named
+from benchmarks.peers.found import COUNTS, LATENCY, ROWS, Found, Part, Setting, named
 from benchmarks.peers.rows import compared, expected_rows, pace
 from benchmarks.peers.runs import Failed, Ran, Task, run
 from benchmarks.report import write
@@ -40,7 +42,8 @@ LIVE_PER_SECOND = 200
 LIVE_RANGE = 60
 
 
-FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 240, 25, 40)
+SECTIONS = (ROWS, *COUNTS, LATENCY)
+FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 180, 25, 40)
 QUICK = Setting(15, {1: 1_000, 5: 2_000}, Phase(100, 20_000), 1, 60, 15, 15)
 
 
@@ -62,20 +65,43 @@ class Stage:
         )
 
 
-def main(quick: bool, progress: Progress) -> list[Figure]:
+def main(quick: bool, progress: Progress, sections: Sequence[str] = SECTIONS) -> list[Figure]:
     setting = QUICK if quick else FULL
+    directory = (settings.VAR_DIR if quick else settings.BASE_DIR / "docs") / "benchmarks"
+    kept = directory / "peers"
+    kept.mkdir(parents=True, exist_ok=True)
     found = {contestant.program: Found(contestant) for contestant in CONTESTANTS}
     installed = list(_installed(found, progress))
+    chosen = SECTIONS if "all" in sections else sections
     with _stage(setting, progress) as stage:
-        _compare_rows(stage, installed, found)
-        for windows in setting.lead_in:
-            _measure(stage, installed, found, windows)
-        _measure_latency(stage, installed, found)
+        for section in chosen:
+            if COUNTS.get(section, 1) not in setting.lead_in:
+                continue
+            _run(section, stage, installed, found)
+            parts = {program: each.part(section) for program, each in found.items()}
+            (kept / f"{section}.json").write_bytes(msgspec.json.format(msgspec.json.encode(parts)) + b"\n")
+    for section in set(SECTIONS) - set(chosen):
+        _recall(kept / f"{section}.json", section, found)
     report = document.report(list(found.values()), setting)
-    directory = (settings.VAR_DIR if quick else settings.BASE_DIR / "docs") / "benchmarks"
     written = write(report, "peers", directory, benchmark="peers", quick=quick)
     progress(f"written to {written}")
     return list(report.figures)
+
+
+def _run(section: str, stage: Stage, installed: Sequence[Installed], found: Mapping[str, Found]) -> None:
+    if section == ROWS:
+        _compare_rows(stage, installed, found)
+    elif section == LATENCY:
+        _measure_latency(stage, installed, found)
+    else:
+        _measure(stage, installed, found, COUNTS[section])
+
+
+def _recall(path: Path, section: str, found: Mapping[str, Found]) -> None:
+    if path.exists():
+        for program, part in msgspec.json.decode(path.read_bytes(), type=dict[str, Part]).items():
+            if program in found:
+                found[program].take(section, part)
 
 
 @contextmanager
@@ -162,6 +188,6 @@ def _measure_latency(stage: Stage, installed: Sequence[Installed], found: Mappin
                 continue
         told = [(row.appended, row.key[2]) for row in ran.told()]
         counted = max((at for at, _ in told), default=0) - 1000 * setting.live
-        of.latencies = [at - 1000 * end for at, end in told if at >= counted]
+        of.keep_latencies([at - 1000 * end for at, end in told if at >= counted])
         half = of.latency(50)
         stage.progress(f"{of.contestant.label}: latency: {'none' if half is None else f'{half:,.0f} ms'}")

@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median, quantiles
+from typing import Any
+
+import msgspec
 
 from benchmarks.engine.events import Phase, Stream
 from benchmarks.peers.contestants import Contestant
 from benchmarks.peers.rows import Pace
+
+ROWS, LATENCY = "rows", "latency"
+COUNTS = {"one": 1, "five": 5, "twenty": 20}  # sections, and how many windows each is about
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ class Found:
     rows: str = ""
     paces: dict[int, list[Pace]] = field(default_factory=dict)
     notes: dict[int, str] = field(default_factory=dict)
-    latencies: list[float] = field(default_factory=list)
+    percentiles: list[float] = field(default_factory=list)  # of latency, ms, from the first to the 99th
     peak_memory: dict[int, int] = field(default_factory=dict)
 
     def rate(self, windows: int) -> float | None:
@@ -47,7 +53,46 @@ class Found:
 
     def latency(self, hundredth: int) -> float | None:
         """A percentile in ms."""
-        return quantiles(self.latencies, n=100)[hundredth - 1] if len(self.latencies) > 1 else None
+        return self.percentiles[hundredth - 1] if self.percentiles else None
+
+    def keep_latencies(self, latencies: list[float]) -> None:
+        self.percentiles = quantiles(latencies, n=100) if len(latencies) > 1 else []
+
+    def part(self, section: str) -> "Part":
+        """What one section of the benchmark found, to be kept beside the document."""
+        if section not in COUNTS:
+            return Part(self.rows, [], "", 0, self.percentiles if section == LATENCY else [])
+        count = COUNTS[section]
+        return Part(
+            "", self.paces.get(count, []), self.notes.get(count, ""), self.peak_memory.get(count, 0), []
+        )
+
+    def take(self, section: str, part: "Part") -> None:
+        """What a section found in an earlier run."""
+        if section == ROWS:
+            self.rows = part.rows
+        elif section == LATENCY:
+            self.percentiles = part.percentiles
+        else:
+            count = COUNTS[section]
+            kept: list[tuple[dict[int, Any], Any]] = [
+                (self.paces, part.paces),
+                (self.notes, part.note),
+                (self.peak_memory, part.peak_memory),
+            ]
+            for known, value in kept:
+                if value:
+                    known[count] = value
+
+
+class Part(msgspec.Struct):
+    """Of one contestant, in one section."""
+
+    rows: str
+    paces: list[Pace]
+    note: str
+    peak_memory: int
+    percentiles: list[float]
 
 
 def named(windows: int) -> str:

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.engine.events import START, Phase, Stream
 from benchmarks.engine.kafka import Message
 from benchmarks.peers import document, rows
-from benchmarks.peers.__main__ import FULL, QUICK
+from benchmarks.peers.__main__ import FULL, QUICK, SECTIONS
 from benchmarks.peers.contestants import CONTESTANTS, PROGRAMS, Contestant
 from benchmarks.peers.environments import FLINK_CONNECTOR, Jar, NotInstalled, jar_path
-from benchmarks.peers.found import Found, Setting
+from benchmarks.peers.found import Found, Part, Setting
 from benchmarks.peers.rows import Comparison, Key, Pace, Told
 from benchmarks.report import write
 from streaming import results
@@ -184,7 +184,8 @@ def test_the_document_says_what_each_did_and_why_one_did_not(tmp_path: Path) -> 
         1: [Pace(500_000, True), Pace(700_000, True), Pace(600_000, True)],
         5: [Pace(400_000, True)],
     }
-    ours.latencies, ours.rows, ours.peak_memory = [100.0] * 50, "all 10 equal", {1: 2_000_000_000}
+    ours.keep_latencies([100.0] * 50)
+    ours.rows, ours.peak_memory = "all 10 equal", {1: 2_000_000_000}
     peer.paces, peer.notes = {1: [Pace(100_000, False)]}, {5: "no two answers within 60 s"}
     absent.not_installed = "no wheel"
     report = document.report([ours, peer, absent], QUICK)
@@ -195,6 +196,17 @@ def test_the_document_says_what_each_did_and_why_one_did_not(tmp_path: Path) -> 
     assert f"| Absent | – | – | – | – | – | {lines} | does not install here: no wheel |" in text
     assert "| Millrace | 1 | 3 | 500,000 | 700,000 |" in text
     assert [(figure.name, figure.ratio) for figure in report.figures] == [("1 window, against Peer", 6.0)]
+
+
+def test_sections_of_several_runs_make_one_document() -> None:
+    found = Found(Contestant("Millrace", "flink_hop"), rows="all 10 equal", notes={5: "too slow"})
+    found.paces, found.peak_memory = {1: [Pace(500.0, True)], 20: [Pace(5.0, False)]}, {1: 7, 20: 9}
+    found.keep_latencies([1.0, 2.0, 3.0])
+    again = Found(found.contestant)
+    for section in SECTIONS:
+        kept = msgspec.json.encode(found.part(section))
+        again.take(section, msgspec.json.decode(kept, type=Part))
+    assert again == found
 
 
 def test_the_document_names_the_fastest_peer() -> None:
