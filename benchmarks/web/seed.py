@@ -21,7 +21,9 @@ from django.conf import settings  # noqa: E402
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
 
-from dashboard.models import Board, Connection, Panel, SavedQuery, Source  # noqa: E402
+from dashboard.boards.actions import add_panel  # noqa: E402
+from dashboard.boards.templates import panel_of  # noqa: E402
+from dashboard.models import Board, Connection, SavedQuery, Source  # noqa: E402
 from dashboard.past.known import known_windows  # noqa: E402
 from dashboard.past.levels import DAY  # noqa: E402
 from dashboard.past.writing import Writer  # noqa: E402
@@ -79,7 +81,7 @@ def _board(number: int, arguments: argparse.Namespace, source: Source, person: U
             group_by=["device"] if arguments.groups else [],
             owner=person,
         )
-        Panel.objects.create(board=board, query=query, title=query.name, position=panel)
+        add_panel(board, panel_of(query, "line"))
         keys.append({"key": query.key, "windows": [one.id for one in query.queries()]})
     return {"slug": board.slug, "queries": keys}
 

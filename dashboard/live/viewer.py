@@ -38,7 +38,7 @@ class Viewer:
         self._state_due = 0.0
         self._heard_at = time.monotonic()
         self._bells = Bells()
-        self._rung: Message = self._bells.message(set(), set())
+        self._rung: Message | None = None  # what was told last; that nothing fires is told, too
 
     @property
     def watched(self) -> set[str]:

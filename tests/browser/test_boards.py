@@ -202,7 +202,7 @@ def test_every_kind_draws_results_and_axe_finds_nothing_in_either_theme(
     expect(page.locator(".kind-top")).to_contain_text("8 of 1,208 groups")
     expect(page.locator(".kind-gauge .gauge-ends")).to_contain_text("400")
     expect(page.locator(".kind-text h3")).to_have_text("Hello")
-    expect(page.locator(".kind-text img, .kind-text a")).to_have_count(0)
+    expect(page.locator(".kind-text .text-place img, .kind-text .text-place a")).to_have_count(0)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         page.wait_for_timeout(300)

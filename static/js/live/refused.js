@@ -8,8 +8,7 @@ export function showRefused(element, { bold, rest, kind, key }) {
   form.querySelector("[name=key]").value = key;
   const middle = make("div", "middle", icon("lock"), make("b", "", bold), make("p", "", rest), form);
   middle.setAttribute("role", "status");
-  element.removeAttribute("aria-labelledby");
-  element.removeAttribute("data-live-query");
+  for (const name of ["aria-labelledby", "data-live-query", "data-panel"]) element.removeAttribute(name);
   element.dataset.unseenQuery = key;
   element.classList.remove("is-loading", "is-grouped");
   element.replaceChildren(make("div", "panel-head", make("h2", "", "No rights")), middle);

@@ -54,6 +54,7 @@ def test_a_viewer_is_told_when_something_changed_and_only_then(make_alert: MakeA
     def alerts_told() -> list[int]:
         return [one["firing"] for one in viewer.news(0) if one["type"] == "alerts"]
 
+    assert alerts_told() == [0], "what fires later is new to the page"
     assert alerts_told() == []
     Evaluation.objects.create(alert=make_alert(), state="firing", firing=2)
     hub.bells = listen(NOW)

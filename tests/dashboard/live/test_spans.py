@@ -85,5 +85,5 @@ def test_who_draws_a_sources_health_is_told_its_spans_now_and_then() -> None:
     viewer = Viewer(hub_after(30))
     viewer.watch({}, ["sensors"], throughput=False, health=True)
     kinds = [message["type"] for message in viewer.news(NOW)]
-    assert kinds == ["state", "source", "health"]
+    assert kinds == ["state", "source", "health", "alerts"]
     assert [message["type"] for message in viewer.news(NOW)] == []

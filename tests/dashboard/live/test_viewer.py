@@ -101,7 +101,7 @@ def test_no_query_is_told_before_the_past_has_been_read(hub: Hub) -> None:
     hub.caught_up = False
     viewer = watching(hub, UNGROUPED)
     take(hub, viewer, block(NOW, {(): 1.0}))
-    assert [message["type"] for message in viewer.news(NOW)] == ["state", "source"]
+    assert [message["type"] for message in viewer.news(NOW)] == ["state", "source", "alerts"]
     hub.caught_up = True
     assert len(of_query(viewer.news(NOW))) == 1
 
@@ -110,7 +110,7 @@ def test_a_sources_health_adds_up_what_was_refused(hub: Hub) -> None:
     hub.take(Arrivals(meters=[meter(at, clock=NOW + at * 1000) for at in range(5)]))
     viewer = Viewer(hub)
     viewer.watch({}, ["sensors"], throughput=True)
-    _, health, throughput = viewer.news(NOW + 5_000)
+    _, health, throughput, _ = viewer.news(NOW + 5_000)
     assert (health["late"], health["malformed"], health["misdated"]) == (10, 5, 20)
     assert health["rate"] == 1_000
     assert (health["state"], health["watermark"]) == ("absent", NOW - 6_000)
@@ -133,6 +133,6 @@ def test_a_frame_says_what_its_messages_say(hub: Hub) -> None:
     take(hub, viewer, block(NOW, {(): 1.5}))
     viewer.watch({"hot": UNGROUPED}, ["sensors"], throughput=True)
     told = viewer.news(NOW)
-    assert [message["type"] for message in told] == ["state", "source", "throughput", "snapshot"]
+    assert [message["type"] for message in told] == ["state", "source", "throughput", "alerts", "snapshot"]
     assert json.loads(encoded(told)) == json.loads(json.dumps(told))
     assert {message["clock"] for message in told if "clock" in message} == {NOW}
