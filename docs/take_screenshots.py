@@ -111,6 +111,21 @@ def back_tested(page: Page) -> None:
     results_drawn(page)
 
 
+def panel_edited(page: Page) -> None:
+    page.locator(".panel-menu:not(.board-menu) summary").first.click()
+    page.get_by_role("link", name="Edit panel").first.click()
+    results_drawn(page)
+
+
+def alert_typed(page: Page) -> None:
+    page.locator("a.query-name").first.click()
+    page.get_by_role("link", name="New alert").click()
+    page.get_by_label("Name").fill("Too hot")
+    page.get_by_role("textbox", name="Value").fill("30")
+    page.locator("#would-fire").wait_for()
+    page.wait_for_timeout(1_500)
+
+
 def read(page: Page) -> None:
     page.wait_for_timeout(1_000)
 
@@ -129,6 +144,15 @@ PICTURES = (
     Picture("board", "/dashboards/demo/", viewport=SMALLER),
     Picture("board-dark", "/dashboards/demo/", dark=True, viewport=SMALLER),
     Picture("board-phone", "/dashboards/demo/", viewport=PHONE),
+    Picture("home", "/", read, viewport=LOWER),
+    Picture("boards", "/dashboards/", read, viewport=LOW),
+    Picture("panel-edit", "/dashboards/demo/", panel_edited),
+    Picture("board-day", "/dashboards/demo/?from=now-6h&to=now", viewport=SMALLER),
+    Picture("alerts", "/alerts/", read, viewport=LOW),
+    Picture("alert-new", "/queries/", alert_typed),
+    Picture("people", "/people/", read, viewport=LOW),
+    Picture("audit", "/audit/", read, viewport=LOWER),
+    Picture("account", "/account/", read),
     Picture("connections", "/connections/", read, viewport=LOW),
     Picture("source-new", "/sources/new/", topic_chosen, viewport=TALL),
     Picture("source", "/sources/demo-sensors/", health_told),
