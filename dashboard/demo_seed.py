@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.migrations.recorder import MigrationRecorder
 
 from dashboard.connections.keys import free_key
-from dashboard.models import Board, Connection, Panel, SavedQuery, Source
+from dashboard.models import Board, Connection, FirstBoard, Panel, SavedQuery, Source
 from dashboard.planning.service import replan
 from streaming import demo
 
@@ -127,6 +127,8 @@ def _create(bootstrap_servers: str) -> None:
         shows = [{"query": query.key, "windows": windows}] if windows else []
         own = {name: value for name, value in panel.items() if name != "windows"}
         Panel.objects.create(**{"board": board, "title": query.name, **own, "query": query, "shows": shows})
+    if owner is not None:
+        FirstBoard.objects.get_or_create(person=owner, defaults={"board": board})
     replan(source, "The demo was set up")
 
 
