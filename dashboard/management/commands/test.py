@@ -1,7 +1,7 @@
 """`test`: linters, types and every test.
 
-Takes the place of Django's own `test` on purpose: this project's tests run under pytest. Those that only
-compute run beside all the rest, which mostly waits for brokers, Spark and browsers.
+Takes the place of Django's own `test` on purpose: this project's tests run under pytest. Those that compute,
+and those of the dashboard's rooms, run beside all the rest, which mostly waits for brokers, Spark and browsers.
 """
 
 import os
@@ -24,13 +24,14 @@ CHECKS = (
     ("Types", ("mypy",)),
     ("Imports", ("lint-imports",)),
 )
-COMPUTING = (
+BESIDE = (
     "optimizer",  # doctests
     "streaming",
     "tests/optimizer",
     "tests/streaming/aggregates",
     "tests/streaming/formats",
     "tests/streaming/kernels",
+    "tests/dashboard",
 )
 
 
@@ -51,19 +52,19 @@ class Command(BaseCommand):
 
 
 def _everything() -> bool:
-    computing = _Stage("Tests that only compute", ("pytest", *COMPUTING))
-    rest = _Stage("All other tests", ("pytest", "tests", *(f"--ignore={path}" for path in COMPUTING)))
-    log = settings.VAR_DIR / "tests-computing.log"
-    process = computing.start_beside(log)
+    beside = _Stage("Tests that compute, and of the dashboard", ("pytest", *BESIDE))
+    rest = _Stage("All other tests", ("pytest", "tests", *(f"--ignore={path}" for path in BESIDE)))
+    log = settings.VAR_DIR / "tests-beside.log"
+    process = beside.start_beside(log)
     passed = False
     try:
         passed = all(stage.run() for stage in (*(_Stage(*check) for check in CHECKS), rest))
     finally:
         if not passed:
-            process.kill()  # it has ended long ago, unless a check has failed
+            process.kill()
     code = process.wait()
-    print(f"\n── {computing.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
-    return computing.told(code) and passed
+    print(f"\n── {beside.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
+    return beside.told(code) and passed
 
 
 class _Stage:
