@@ -1,7 +1,7 @@
 """`test`: linters, types and every test.
 
 Takes the place of Django's own `test` on purpose: this project's tests run under pytest. Those that compute,
-and those of the dashboard's rooms, run beside all the rest, which mostly waits for brokers, Spark and browsers.
+and those of the dashboard, run beside all the rest, which mostly waits for brokers, Spark and browsers.
 """
 
 import os
@@ -56,12 +56,15 @@ def _everything() -> bool:
     rest = _Stage("All other tests", ("pytest", "tests", *(f"--ignore={path}" for path in BESIDE)))
     log = settings.VAR_DIR / "tests-beside.log"
     process = beside.start_beside(log)
-    passed = False
+    checked = passed = False
     try:
-        passed = all(stage.run() for stage in (*(_Stage(*check) for check in CHECKS), rest))
-    finally:
-        if not passed:
-            process.kill()
+        checked = all(_Stage(*check).run() for check in CHECKS)
+        passed = checked and rest.run()
+    except BaseException:
+        process.kill()
+        raise
+    if not checked:
+        process.kill()
     code = process.wait()
     print(f"\n── {beside.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
     return beside.told(code) and passed
