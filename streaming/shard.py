@@ -103,7 +103,8 @@ class Shard:
         self._note_revisions(seen, before, outcome)
         self._answer_finals(before, now, batch, outcome)
         for end, member in owed:
-            self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
+            if member.query in self._fits_from:  # else a plan of this batch has removed it
+                self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
         self._answer_group_windows(now, batch, outcome)

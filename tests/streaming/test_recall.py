@@ -97,6 +97,24 @@ def test_a_new_query_answers_for_the_past_that_is_in_the_log(new: Query) -> None
     assert old == brute_force(OLD, events)
 
 
+def test_a_query_may_be_removed_in_the_batch_that_reads_the_last_of_its_past() -> None:
+    new = query("new", 20_000, 2_000)
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=1_000)
+    events = [event(at * 370, temp=at * 7 % 11) for at in range(160)]
+    engine.batch({0: events[:80]})
+    engine.batch(plan=plan_of([[each] for each in (*OLD, new)], version=2))
+    engine.batch({0: events[80:110]})
+    first, last = reading.next(), reading.next()
+    engine.batch(past=first)
+    assert last is not None and last.read == last.messages
+    engine.batch({0: events[110:]}, plan=plan_of([[each] for each in OLD], version=3), past=last)
+    engine.batch(end=True)
+    finals = engine.finals()
+    assert {key: answer for key, answer in finals.items() if key[0] != "new"} == brute_force(OLD, events)
+    assert all(brute_force([new], events)[key] == finals[key] for key in finals if key[0] == "new")
+
+
 def test_no_more_is_told_than_there_is() -> None:
     """The log no longer goes back as far as the query does: its windows are whole from the first event on."""
     engine = Engine(plan_of([[each] for each in OLD]))
