@@ -6,6 +6,7 @@ thrown away. The lock of a folder is held for as long as its process lives, what
 
 import fcntl
 import json
+import os
 import re
 import secrets
 import shutil
@@ -155,7 +156,7 @@ class BackTest:
         """
         with self.results.open("rb") as file:
             if place:
-                file.seek(place - 1)
+                file.seek(min(place - 1, os.fstat(file.fileno()).st_size))  # farther is an error to some disks
                 if file.read(1) != b"\n":
                     raise ValueError(
                         "No result begins there: begin with 0, then with “next” of the part before."
