@@ -1,6 +1,7 @@
 """Back-tests: a draft run over what Kafka holds, in a process of its own, kept in files for a day."""
 
 import fcntl
+import os
 import re
 import secrets
 import time
@@ -106,7 +107,7 @@ class BackTest(FolderTask):
         """
         with self.results.open("rb") as file:
             if place:
-                file.seek(place - 1)
+                file.seek(min(place - 1, os.fstat(file.fileno()).st_size))  # farther is an error to some disks
                 if file.read(1) != b"\n":
                     raise ValueError(
                         "No result begins there: begin with 0, then with “next” of the part before."

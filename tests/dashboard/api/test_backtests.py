@@ -73,6 +73,8 @@ def test_a_draft_is_run_and_its_windows_are_read_in_parts(ask: Ask, as_ana: Clie
     assert rows == [json.loads(line) for line in download.splitlines()]
     assert ask("get", "backtests").json() == {"items": [done], "count": 1}
     assert not SavedQuery.objects.exists()
+    beyond = ask("get", f"backtests/{told['key']}/results?after={1 << 50}")
+    assert beyond.status_code == 422
     middle = ask("get", f"backtests/{told['key']}/results?after=7")
     assert (middle.status_code, list(middle.json()["problems"])) == (422, ["after"])
 
