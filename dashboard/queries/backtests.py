@@ -107,7 +107,7 @@ class BackTest(FolderTask):
         """
         with self.results.open("rb") as file:
             if place:
-                file.seek(min(place - 1, os.fstat(file.fileno()).st_size))  # farther is an error to some disks
+                file.seek(min(place - 1, os.fstat(file.fileno()).st_size))  # some disks refuse farther ones
                 if file.read(1) != b"\n":
                     raise ValueError(
                         "No result begins there: begin with 0, then with “next” of the part before."
