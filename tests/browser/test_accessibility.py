@@ -31,6 +31,7 @@ EMPTY = (
     "/sources/",
     "/connections/",
     "/plan/",
+    "/alerts/",
     "/tokens/",
 )
 API = "/api/"
@@ -38,7 +39,7 @@ API_PAGE = "/api/docs"
 # What these pages are complete with; others are as soon as they are loaded.
 COMPLETE = {
     "/dashboards/rooms/": ".key-table td.newest:not(:text('–'))",
-    "/plan/": ".cost-bar",
+    "/plan/": "[data-flow-box] svg",
     "/sources/rooms/": "#topic-partitions",
 }
 TABS = {
@@ -58,6 +59,8 @@ class Things:
     source: str
     query: str
     board: str
+    panel: str
+    alert: str
 
     def addresses(self, patterns: list[Any], prefix: str = "/") -> Iterator[str]:
         """Every address of the URL map but those of programs, with things in the place of parameters."""
@@ -76,6 +79,15 @@ class Things:
             "/queries/<slug:key>": f"/queries/{self.query}",
             "/plan/<slug:key>": f"/plan/{self.source}",
             "/dashboards/<slug:slug>": f"/dashboards/{self.board}",
+            "/dashboards/of-query/<slug:key>": f"/dashboards/of-query/{self.query}",
+            "/panels/<int:pk>": f"/panels/{self.panel}",
+            "/history/<slug:key>": f"/history/{self.query}",
+            "/alerts/<slug:key>": f"/alerts/{self.alert}",
+            "<slug:strategy>": "no_share",
+            "<str:tree_id>": "1",
+            "<str:task>": "none",
+            "<uidb64>/<token>": "MQ/none",
+            "<int:number>": "1",
             "<int:partition>/<int:offset>": "0/0",
             "<int:pk>": "1",
             "<str:token>": "token",
@@ -149,7 +161,9 @@ def things(walk: Walk, millrace: Millrace) -> Iterator[Things]:
     by_room = {"group_by": ["room"], "computations": [*MEAN["computations"], {"aggregate": "count"}]}
     grouped = program.add("queries", source=source, name="By room", windows="30s every 5s", **by_room)
     program.pause(program.add("queries", source=source, name="Paused", **MEAN))
-    yield Things(connection, source, query, make_board(walk.page, [query, grouped]))
+    alert = program.add("alerts", query=query, name="Too warm", condition="above", threshold="1000")
+    board, panel = make_board(walk.page, [query, grouped])
+    yield Things(connection, source, query, board, panel, alert)
     program.delete_all()
 
 
@@ -180,7 +194,8 @@ def make_token(walk: Walk) -> str:
     return token
 
 
-def make_board(page: Page, queries: list[str]) -> str:
+def make_board(page: Page, queries: list[str]) -> tuple[str, str]:
+    """Its key, and that of a panel."""
     page.goto("/dashboards/new/")
     page.get_by_label("Name", exact=True).fill("Rooms")
     page.get_by_role("button", name="Save dashboard").click()
@@ -189,7 +204,7 @@ def make_board(page: Page, queries: list[str]) -> str:
         page.get_by_label("Query").select_option(query)
         page.get_by_role("dialog").get_by_role("button", name="Add panel").click()
         page.locator(f"[data-live-query='{query}']").wait_for()
-    return "rooms"
+    return "rooms", page.locator("[data-panel-id]").first.get_attribute("data-panel-id") or ""
 
 
 def is_page(page: Page, address: str) -> bool:
@@ -232,6 +247,8 @@ def test_every_page_of_the_map(walk: Walk, things: Things) -> None:
     assert {"/sources/rooms/", "/queries/new/", "/connections/new/", "/dashboards/rooms/", API_PAGE} <= set(
         pages
     )
+    assert {f"/alerts/{things.alert}/", "/plan/rooms/what-if/", "/people/", "/audit/"} <= set(pages)
+    assert f"/dashboards/rooms/panels/{things.panel}/edit/" in pages
     for address in pages:
         walk.go(address, until=COMPLETE.get(address))
     walk.check()

@@ -156,4 +156,4 @@ def test_down_stops_everything_and_leaves_no_process_behind(running: Installatio
     assert _wait_for(lambda: running.processes() == [])
     assert running.manage("status").returncode == 1
     order = re.findall(r"^millrace \| stopping (\w+)$", running.log(), re.MULTILINE)
-    assert order == ["alerts", "demo", "web", "job", "broker"]
+    assert order == ["alerts", "demo", "history", "web", "job", "broker"]
