@@ -3,7 +3,9 @@
 import json
 import random
 import re
+import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,18 +39,28 @@ def call(page: Page, method: str, address: str, body: dict[str, Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def events(millrace: Millrace) -> None:
-    """Four minutes of readings up to now."""
-    rnd, now = random.Random(7), int(time.time() * 1000)
+def events(millrace: Millrace) -> Iterator[None]:
+    """Four minutes of readings up to now, and more while the tests run: a plan is measured at work."""
+    rnd, now, stop = random.Random(7), int(time.time() * 1000), threading.Event()
     create_topics(millrace.bootstrap_servers, [NewTopic(TOPIC, 2, 1)])
     producer = KafkaProducer(bootstrap_servers=millrace.bootstrap_servers, linger_ms=5)
-    for number in range(12_000):
-        event = {
-            "ts": now - 240_000 + number * 20,
-            "room": f"r{number % 5}",
-            "temp": rnd.randrange(3_000) / 64,
-        }
+
+    def send(number: int, at: int) -> None:
+        event = {"ts": at, "room": f"r{number % 5}", "temp": rnd.randrange(3_000) / 64}
         producer.send(TOPIC, json.dumps(event).encode(), partition=number % 2)
+
+    def go_on() -> None:
+        while not stop.wait(0.1):
+            for number in range(10):
+                send(number, int(time.time() * 1000))
+
+    for number in range(12_000):
+        send(number, now - 240_000 + number * 20)
+    feeder = threading.Thread(target=go_on)
+    feeder.start()
+    yield
+    stop.set()
+    feeder.join()
     producer.close()
 
 
