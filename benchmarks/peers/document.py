@@ -31,7 +31,7 @@ def report(found: Sequence[Found], setting: Setting) -> Report:
         "Millrace beside its peers",
         _summary(found, setting),
         [_table(found, counts), _spreads(found, counts)],
-        [_rates(found, counts), _latencies(found)],
+        [chart for chart in (_rates(found, counts), _latencies(found)) if _has_values(chart)],
         _figures(found, counts),
     )
 
@@ -113,6 +113,11 @@ def _latencies(found: Sequence[Found]) -> Chart:
     }
     labels = [_plain(one) for one in found]
     return Chart("Latency of final values", "", "ms", labels, series, log_y=True, kind="bar")
+
+
+def _has_values(chart: Chart) -> bool:
+    """Whether a section that it draws has been run."""
+    return any(value for values in chart.series.values() for value in values)
 
 
 def _plain(one: Found) -> str:

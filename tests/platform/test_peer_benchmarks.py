@@ -209,6 +209,12 @@ def test_sections_of_several_runs_make_one_document() -> None:
     assert again == found
 
 
+def test_one_section_alone_makes_a_document(tmp_path: Path) -> None:
+    found = [Found(Contestant(name, "flink_hop"), rows="all 10 equal") for name in ("Millrace", "Peer")]
+    text = write(document.report(found, FULL), "peers", tmp_path, benchmark="peers", quick=True).read_text()
+    assert text.count("all 10 equal") == 2
+
+
 def test_the_document_names_the_fastest_peer() -> None:
     ours, slow, fast = (Found(Contestant(name, "flink_hop")) for name in ("Millrace", "Slow", "Fast"))
     for found, rate in ((ours, 300.0), (slow, 50.0), (fast, 100.0)):
