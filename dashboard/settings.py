@@ -10,6 +10,7 @@ from pathlib import Path
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from dashboard.platform.page_files import version_of
 from streaming import security
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -176,10 +177,13 @@ try:
 except ValueError as problem:
     raise ImproperlyConfigured(f"MILLRACE_WEBHOOK_NETWORKS: {problem}") from problem
 
-STATIC_URL = "static/"
+# Their version is in the address of the browser's files: it asks for each of them once, not with every page.
+STATIC_VERSION = "changing" if DEBUG else version_of(BASE_DIR / "static")
+STATIC_URL = f"static/{STATIC_VERSION}/"
 STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_IMMUTABLE_FILE_TEST = "(?!)" if DEBUG else "."  # none of them, or all
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

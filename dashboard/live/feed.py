@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from django.conf import settings
 
 from dashboard.accounts.people import first_name
 from dashboard.live import spans
@@ -268,6 +269,7 @@ def state_message(hub: Hub, now: int) -> Message:
         "job": hub.state.job(now),
         "failing": hub.state.failing(),
         "load": _load(hub),
+        "pages": settings.STATIC_VERSION,
     }
 
 

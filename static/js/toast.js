@@ -33,7 +33,7 @@ function adopt(toast) {
   all.slice(0, Math.max(0, all.length - AT_MOST)).forEach((old) => old.remove());
 }
 
-/** Say something in a toast, which is returned: `kind` is "info" or "error"; `action` is `{label, run}`. */
+/** Say something in a toast, which is returned: `kind` is "info", "warning" or "error"; `action` is `{label, run}`. */
 export function say(text, { kind = "info", action = null } = {}) {
   const toast = document.createElement("div");
   toast.className = "toast-line";

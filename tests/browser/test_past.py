@@ -115,6 +115,12 @@ def page(browser: Browser, running: Running) -> Iterator[Page]:
     context.close()
 
 
+def restart(running: Running) -> None:
+    running.web.terminate()
+    running.web.wait(30)
+    _, running.web = running.made.web(running.port)
+
+
 def ends(page: Page) -> list[int]:
     series = page.evaluate("document.querySelector('canvas')?.millraceSeries?.() ?? []")
     return [int(point[0]) for one in series for point in one["points"]]
@@ -231,6 +237,23 @@ def test_after_a_restart_of_the_server_nothing_is_missing_or_double(page: Page, 
     wait_until(lambda: max(ends(page)) > since + 10_000, "results after the restart")
     check_whole(page, since)
     expect(page.locator(".strip-line")).to_be_hidden()
+
+
+def test_after_an_update_of_the_server_the_screen_goes_on_with_the_new_pages(
+    page: Page, running: Running
+) -> None:
+    open_board(page)
+    page.evaluate("window.isOld = true")
+    running.made.environment["MILLRACE_DEBUG"] = "true"  # its pages' files have another version
+    try:
+        restart(running)
+        wait_until(lambda: not page.evaluate("window.isOld"), "another load of the page")
+        page.evaluate("document.getElementById('add-panel').showModal(); window.isOld = true")
+    finally:
+        del running.made.environment["MILLRACE_DEBUG"]
+        restart(running)
+    expect(page.locator(".toast-line")).to_contain_text("Millrace was updated.")
+    assert page.evaluate("window.isOld"), "what is being typed would be lost"
 
 
 def test_after_a_restart_of_the_broker_nothing_is_missing_or_double(page: Page, running: Running) -> None:

@@ -23,6 +23,7 @@ class LivePage {
   #sources = new Map();
   #spans = new Map();
   #signedOut = false;
+  #version = null; // of the pages
 
   constructor() {
     const place = document.querySelector("[data-past]");
@@ -70,7 +71,10 @@ class LivePage {
 
   #listen() {
     const on = (type, handle) => this.socket.addEventListener(type, ({ detail }) => handle(detail));
-    on("state", (message) => (this.#state = message));
+    on("state", (message) => {
+      this.#state = message;
+      this.#noticeUpdate(message.pages);
+    });
     on("alerts", (message) => this.#ring(message));
     on("source", (message) => this.#sources.set(message.source, message));
     on("health", (message) => this.#spans.set(message.source, message));
@@ -113,6 +117,16 @@ class LivePage {
     const whole = this.#panelsOf(message.query).map((panel) => panel.take(message, this.socket.now()));
     if (whole.includes(false)) this.socket.rewatch();
     else if (message.type === "snapshot") this.render();
+  }
+
+  /** The server has been updated: a screen on the wall goes on with the new pages, nobody loses what they type. */
+  #noticeUpdate(version) {
+    this.#version ??= version;
+    if (version === this.#version) return;
+    this.#version = version;
+    const busy = document.querySelector("dialog[open], input:focus, textarea:focus, [aria-pressed=true]#edit-layout");
+    if (document.querySelector(".board") && !busy) location.reload();
+    else say("Millrace was updated.", { kind: "warning", action: { label: "Reload page", run: () => location.reload() } });
   }
 
   #ring(message) {

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
 from django.utils import timezone
@@ -214,4 +215,4 @@ def test_only_origins_of_the_administrators_choice_may_embed(
 def test_a_dashboard_asks_for_its_modules_at_once(hall: Board, as_ana: Client) -> None:
     page = as_ana.get("/dashboards/hall/").content.decode()
     for module in ("main", "panel", "series"):
-        assert f'<link rel="modulepreload" href="/static/js/live/{module}.js">' in page
+        assert f'<link rel="modulepreload" href="{settings.STATIC_URL}js/live/{module}.js">' in page
