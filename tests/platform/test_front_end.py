@@ -1,5 +1,6 @@
 """Front-end files are copied from pinned packages; nothing a page asks for is missing."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -37,6 +38,13 @@ def test_every_vendor_file_that_a_template_names_is_there() -> None:
     }
     assert named
     assert [name for name in sorted(named) if not (VENDOR / name).is_file()] == []
+
+
+def test_large_files_have_a_compressed_form_beside_them() -> None:
+    for name in ("tabler/tabler.min.css", "chart.js/chart.umd.min.js"):
+        compressed = (VENDOR / f"{name}.gz").read_bytes()
+        assert len(compressed) < (VENDOR / name).stat().st_size / 2
+        assert gzip.decompress(compressed) == (VENDOR / name).read_bytes()
 
 
 @pytest.mark.parametrize(
