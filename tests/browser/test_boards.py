@@ -323,3 +323,44 @@ def test_on_a_phone_panels_stand_in_one_column_and_are_not_moved(page: Page) -> 
     assert all(box is not None and box["x"] == boxes[0]["x"] and box["width"] > 360 for box in boxes)  # type: ignore[index]
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     expect(page.locator(".board.grid-stack-static")).to_have_count(1)
+
+
+def test_a_dashboard_is_made_of_a_query_in_one_click_starred_copied_deleted_and_brought_back(
+    page: Page,
+) -> None:
+    page.goto("/queries/latency/")
+    page.get_by_role("button", name="Make dashboard").click()
+    expect(page.locator(".board.is-laid-out .live-panel").first).to_be_visible()
+    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length > 0")
+    name = page.locator("#page-title").inner_text()
+    page.get_by_role("button", name="Add to favourites").click()
+    expect(page.locator(".shell-side").get_by_role("link", name=name)).to_be_visible()
+
+    page.get_by_label("Menu of this dashboard").click()
+    page.get_by_role("button", name="Open this one first").click()
+    page.goto("/start/")
+    expect(page.locator("#page-title")).to_have_text(name)
+
+    panels = page.locator(".board .live-panel").count()
+    page.get_by_label("Menu of this dashboard").click()
+    page.get_by_role("button", name="Duplicate dashboard").click()
+    expect(page.locator("#page-title")).not_to_have_text(name)
+    expect(page.locator(".board .live-panel")).to_have_count(panels)
+
+    copy = page.locator("#page-title").inner_text()
+    page.wait_for_load_state()
+    page.get_by_label("Menu of this dashboard").click()
+    page.get_by_role("button", name="Delete dashboard").click()
+    expect(page.locator("table.list")).not_to_contain_text(copy)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#page-title")).to_have_text(copy)
+    expect(page.locator(".board .live-panel")).to_have_count(panels)
+
+
+def test_a_template_fills_a_new_dashboard_with_the_queries_of_a_source(page: Page) -> None:
+    page.goto("/dashboards/new/")
+    page.get_by_label("Name").fill("From a template")
+    page.get_by_text("A number and a line for every query.").click()
+    page.get_by_role("button", name="Save dashboard").click()
+    expect(page.locator(".board.is-laid-out .kind-number").first).to_be_visible()
+    expect(page.locator(".board .kind-line").first).to_be_visible()

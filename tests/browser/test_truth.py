@@ -1,0 +1,312 @@
+"""What a panel says of its results, in a real browser: provisional and final, revised, missing, idle, stale.
+
+Web process and broker are real; each test sends what the job would send in that case, and looks at the page.
+"""
+
+import csv
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from kafka import KafkaProducer
+from playwright.sync_api import Browser, Page, expect
+
+from benchmarks.web.browser import signed_in
+from benchmarks.web.stage import PREFIX, Stage, stage
+from streaming.broker import free_port
+from streaming.results import ResultBlock, encode
+from streaming.topics import Topics
+
+pytestmark = pytest.mark.browser
+
+SLIDE_MS = 1_000
+LATENESS_MS = 5_000
+
+
+class Job:
+    """What a job tells, message by message; its sign of life every second, until it is stopped."""
+
+    def __init__(self, made: Stage) -> None:
+        self._windows = [one["windows"][0] for one in made.made["boards"][0]["queries"]]
+        self._producer = KafkaProducer(bootstrap_servers=made.bootstrap_servers, linger_ms=0)
+        self._topics = Topics(PREFIX)
+        self._batch = clock()  # greater than what an earlier test told
+        self._stopped = threading.Event()
+        self._pulse = threading.Thread(target=self._live, daemon=True)
+        self._pulse.start()
+
+    def tell(self, end: int, value: float, *, final: bool = True) -> None:
+        self._batch += 1
+        for window in self._windows:
+            block = ResultBlock(
+                source="bench",
+                query=window,
+                plan=1,
+                start=end - 60_000,
+                end=end,
+                shard=0,
+                batch=self._batch,
+                final=final,
+                keys=msgspec.Raw(msgspec.msgpack.encode([[]])),
+                values=np.array([value]).tobytes(),
+                counts=np.array([9], np.int32).tobytes(),
+            )
+            self._producer.send(self._topics.results, encode([block]))
+        self._producer.flush()
+
+    def tell_meters(self, *, events: int, clock: int, heard: int) -> None:
+        """Of a batch at `clock` with so many events, the newest of which is from `heard`."""
+        self._batch += 1
+        told = {
+            **dict.fromkeys(("malformed", "late", "future", "past", "shard"), 0),
+            **dict.fromkeys(("map_seconds", "shard_seconds", "kernel_seconds"), 0.01),
+            "source": "bench",
+            "batch": self._batch,
+            "clock": clock,
+            "plan": 1,
+            "events": events,
+            "watermark": heard - LATENESS_MS,
+            "max_event_time": heard,
+            "partials": 9,
+            "kernel_steps": 9,
+            "trees": {},
+        }
+        self._producer.send(self._topics.meters, json.dumps(told).encode())
+        self._producer.flush()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._pulse.join(30)
+
+    def _live(self) -> None:
+        source = {"state": "running", "since": 0, "error": None}
+        while not self._stopped.wait(1):
+            told = {"state": "running", "since": 0, "clock": clock(), "sources": {"bench": source}}
+            self._producer.send(self._topics.status, json.dumps(told).encode())
+
+
+class Scene:
+    """A dashboard of two panels, seen by who owns it, and the job that tells their results."""
+
+    def __init__(self, made: Stage, page: Page) -> None:
+        self.made, self.page, self.job = made, page, Job(made)
+
+    def open(self, since: int) -> Page:
+        """The dashboard, with a result for every second from `since` until now."""
+        now = clock() // SLIDE_MS * SLIDE_MS
+        for end in range(since // SLIDE_MS * SLIDE_MS, now, SLIDE_MS):
+            self.job.tell(end, 10.0)
+        self.page.goto("/dashboards/board-0/")
+        until(lambda: len(points(self.page)) > 5, "results")
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def embedding_port() -> int:
+    """Where the one page is that may embed ours."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def installation(embedding_port: int) -> Iterator[tuple[Stage, str]]:
+    with stage() as made:
+        made.environment["MILLRACE_EMBED_ORIGINS"] = f"http://127.0.0.1:{embedding_port}"
+        made.seed(boards=1, panels=2, slide=1)
+        yield made, f"http://127.0.0.1:{made.web()[0]}"
+
+
+@pytest.fixture
+def scene(browser: Browser, installation: tuple[Stage, str]) -> Iterator[Scene]:
+    made, address = installation
+    context = signed_in(browser, address, made.made["session"])
+    scene = Scene(made, context.new_page())
+    yield scene
+    context.close()
+    scene.job.stop()
+
+
+def clock() -> int:
+    return int(time.time() * 1000)
+
+
+def points(page: Page) -> list[list[Any]]:
+    """[end, value, final] of the first panel's line, as it is drawn."""
+    series = page.evaluate("document.querySelector('canvas')?.millraceSeries?.() ?? []")
+    return [point for one in series for point in one["points"]]
+
+
+def until(condition: Callable[[], object], what: str, patience: float = 30.0) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen within {patience:.0f} s"
+        time.sleep(0.2)
+
+
+def test_a_point_is_provisional_then_final_then_revised_where_it_stands(scene: Scene) -> None:
+    page = scene.open(clock() - 20_000)
+    end = clock() // SLIDE_MS * SLIDE_MS
+    scene.job.tell_meters(events=100, clock=clock(), heard=end)
+    scene.job.tell(end, 17.0, final=False)
+    until(lambda: [end, 17, False] in points(page), "the provisional point")
+    page.locator("canvas").first.focus()
+    page.keyboard.press("ArrowRight")
+    tip = page.locator(".hover-card").first
+    expect(tip).to_contain_text("provisional")
+    expect(tip).to_contain_text("≈ 17")
+    expect(tip).to_contain_text("Late events may still change it.")
+    assert dashes(page)[-1], "a provisional line is dashed"
+
+    scene.job.tell(end, 18.0)
+    scene.job.tell_meters(events=100, clock=clock(), heard=end + LATENESS_MS)
+    until(lambda: [end, 18, True] in points(page), "the final point")
+    assert not dashes(page)[-1]
+    expect(tip).not_to_contain_text("≈")
+    expect(tip).to_contain_text("final")
+
+    scene.job.tell(end - 3_000, 30.0)  # a late event revised what had been final
+    until(lambda: [end - 3_000, 30, True] in points(page), "the revision")
+    ends = [point[0] for point in points(page)]
+    assert len(ends) == len(set(ends)), "a revision replaces, it does not add"
+
+
+def dashes(page: Page) -> list[bool]:
+    """Of the first panel's line, for each point whether the way to it is dashed."""
+    found: list[bool] = page.evaluate(
+        """() => {
+            const [line] = Chart.getChart(document.querySelector("canvas")).data.datasets;
+            return line.data.map((_, p1DataIndex) => Boolean(line.segment.borderDash({ p1DataIndex })));
+        }"""
+    )
+    return found
+
+
+def test_a_gap_is_a_gap(scene: Scene) -> None:
+    page = scene.open(clock() - 30_000)
+    missing = clock() // SLIDE_MS * SLIDE_MS + 2_000
+    scene.job.tell(missing + 5_000, 10.0)
+    until(lambda: any(point[0] == missing + 5_000 for point in points(page)), "the point after the gap")
+    until(lambda: clock() > missing + 6_000, "its time")
+    page.wait_for_timeout(2_000)
+    drawn = page.evaluate("Chart.getChart(document.querySelector('canvas')).data.datasets[0].data")
+    at = next(at for at, point in enumerate(drawn) if point.get("end") == missing + 5_000)
+    assert drawn[at - 1]["y"] is None, "the line would lead across what is not known"
+
+
+def test_all_charts_share_a_crosshair(scene: Scene) -> None:
+    page = scene.open(clock() - 60_000)
+    box = page.locator("canvas").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
+    crosshairs = """() => [...document.querySelectorAll("canvas")]
+        .map((canvas) => Chart.getChart(canvas).options.plugins.timeMarks.crosshair ?? null)"""
+    until(lambda: None not in page.evaluate(crosshairs), "a crosshair in every chart")
+    first, second = page.evaluate(crosshairs)
+    assert first == second
+    page.mouse.move(box["x"] + box["width"] / 2, 5)
+    until(lambda: page.evaluate(crosshairs) == [None, None], "that it goes")
+
+
+def test_a_source_that_is_idle_and_a_job_that_stops_are_said(scene: Scene) -> None:
+    page = scene.open(clock() - 20_000)
+    heard = clock()
+    scene.job.tell_meters(events=100, clock=heard, heard=heard)
+    strip = page.locator(".strip-line").first
+
+    def is_idle() -> bool:
+        scene.job.tell_meters(events=0, clock=clock(), heard=heard)
+        return "Source idle since" in (strip.text_content() or "")
+
+    until(is_idle, "that the source is said to be idle", 90.0)
+    expect(strip).to_contain_text("No messages in events.")
+    expect(strip.get_by_role("link", name="See source")).to_be_visible()
+    scene.job.stop()
+    expect(strip).to_contain_text("job stopped.", timeout=20_000)
+    expect(strip).to_contain_text("It will resume where it stopped.")
+    assert points(page), "what was last known stays"
+
+
+def test_results_that_stay_away_are_said_to_be_stale(scene: Scene) -> None:
+    page = scene.open(clock() - 20_000)
+    scene.job.tell_meters(events=100, clock=clock(), heard=clock())
+    strip = page.locator(".strip-line").first
+    expect(strip).to_contain_text("Stale since", timeout=40_000)
+    expect(strip).to_contain_text("looking for the cause.")
+    expect(page.locator(".delay").first).to_have_attribute("data-kind", "is-bad")
+    scene.job.tell(clock() // SLIDE_MS * SLIDE_MS, 11.0)
+    expect(strip).to_be_hidden(timeout=20_000)
+
+
+def test_what_is_shown_is_downloaded_as_csv(scene: Scene) -> None:
+    page = scene.open(clock() - 20_000)
+    writer = scene.made.start("manage.py", "runhistory")
+    until(lambda: len(downloaded(page)) > 5, "a kept past", 60.0)
+    rows = downloaded(page)
+    assert {row["value"] for row in rows} == {"10.0"}
+    assert len({row["window_end"] for row in rows}) == len(rows)
+    writer.terminate()
+    writer.wait(30)
+
+
+def downloaded(page: Page) -> list[dict[str, str]]:
+    page.locator(".live-panel").first.hover()
+    menu = page.locator(".live-panel .panel-menu").first
+    menu.locator("summary").click()
+    with page.expect_download() as download:
+        menu.get_by_role("link", name="Download as CSV").click()
+    if menu.get_attribute("open") is not None:
+        menu.locator("summary").click()
+    with download.value.path().open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_page_of_an_allowed_origin_embeds_a_shared_dashboard_and_no_other_does(
+    scene: Scene, browser: Browser, embedding_port: int
+) -> None:
+    page, other_port = scene.open(clock() - 20_000), free_port()
+    page.goto("/dashboards/board-0/share/")
+    page.get_by_label("For what or whom").fill("the intranet")
+    page.get_by_role("button", name="Make link").click()
+    link = page.locator("#share-address").text_content()
+    assert link is not None
+    with framing(link, embedding_port), framing(link, other_port):
+        guest = browser.new_context().new_page()
+        guest.goto(f"http://127.0.0.1:{embedding_port}/")
+        frame = guest.frame_locator("iframe")
+        expect(frame.locator("canvas").first).to_be_visible(timeout=30_000)
+        expect(frame.get_by_text("Query 0.0").first).to_be_visible()
+        guest.goto(f"http://127.0.0.1:{other_port}/")
+        guest.wait_for_timeout(2_000)
+        assert frame.locator("canvas").count() == 0
+        guest.context.close()
+
+
+@contextmanager
+def framing(address: str, port: int) -> Iterator[None]:
+    """Somebody else's page with ours in it."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(f'<iframe src="{address}" width="900" height="600"></iframe>'.encode())
+
+        def log_message(self, *words: object) -> None:
+            """Nothing: the browser's requests are no news."""
+
+    server = HTTPServer(("127.0.0.1", port), Answer)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
