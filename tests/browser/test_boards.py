@@ -205,7 +205,10 @@ def test_every_kind_draws_results_and_axe_finds_nothing_in_either_theme(
     expect(page.locator(".kind-text .text-place img, .kind-text .text-place a")).to_have_count(0)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        page.wait_for_timeout(300)
+        page.wait_for_function("theme => document.documentElement.dataset.bsTheme === theme", arg=theme)
+        page.wait_for_function(  # colours fade
+            "document.getAnimations().every(({ playState }) => playState !== 'running')"
+        )
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
     assert dialogs == []

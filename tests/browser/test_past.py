@@ -247,7 +247,7 @@ def test_after_an_update_of_the_server_the_screen_goes_on_with_the_new_pages(
     running.made.environment["MILLRACE_DEBUG"] = "true"  # its pages' files have another version
     try:
         restart(running)
-        wait_until(lambda: not page.evaluate("window.isOld"), "another load of the page")
+        page.wait_for_function("!window.isOld && document.querySelector('canvas')")
         page.evaluate("document.getElementById('add-panel').showModal(); window.isOld = true")
     finally:
         del running.made.environment["MILLRACE_DEBUG"]

@@ -161,12 +161,12 @@ def test_a_point_is_provisional_then_final_then_revised_where_it_stands(scene: S
     expect(tip).to_contain_text("provisional")
     expect(tip).to_contain_text("≈ 17")
     expect(tip).to_contain_text("Late events may still change it.")
-    assert dashes(page)[-1], "a provisional line is dashed"
+    until(lambda: dashes(page)[-1], "a dashed line")
 
     scene.job.tell(end, 18.0)
     scene.job.tell_meters(events=100, clock=clock(), heard=end + LATENESS_MS)
     until(lambda: [end, 18, True] in points(page), "the final point")
-    assert not dashes(page)[-1]
+    until(lambda: not dashes(page)[-1], "a line that is not dashed")
     expect(tip).not_to_contain_text("≈")
     expect(tip).to_contain_text("final")
 
