@@ -1,6 +1,6 @@
 """What every page has: the places at its side, their counts, and the pages for when something is wrong."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -39,22 +39,31 @@ class Place:
         return address == "/" if self.prefix == "/" else address.startswith(self.prefix)
 
 
+PLACES = (
+    Place("Home", "home", "home", "/"),
+    Place("Dashboards", "boards", "layout-dashboard", "/dashboards"),
+    Place("Queries", "queries", "wave-square", "/queries"),
+    Place("Sources", "sources", "database", ("/sources", "/connections")),
+    Place("Plan", "plan", "binary-tree-2", "/plan"),
+    Place("Alerts", "alerts", "bell", "/alerts"),
+)
+
+
 def shell(request: HttpRequest) -> dict[str, Any]:
     """Context processor: the places, and which of them this page belongs to."""
     if not request.user.is_authenticated:
         return {}
     person = signed_in(request)
     firing = firing_count(visible_alerts(person))
-    places = (
-        Place("Home", "home", "home", "/"),
-        Place("Dashboards", "boards", "layout-dashboard", "/dashboards", visible_boards(person).count()),
-        Place("Queries", "queries", "wave-square", "/queries", visible_queries(person).count()),
-        Place(
-            "Sources", "sources", "database", ("/sources", "/connections"), visible_sources(person).count()
-        ),
-        Place("Plan", "plan", "binary-tree-2", "/plan"),
-        Place("Alerts", "alerts", "bell", "/alerts", alarm=f"{firing} firing" if firing else ""),
-    )
+    counts = {"boards": visible_boards, "queries": visible_queries, "sources": visible_sources}
+    places = [
+        replace(
+            place,
+            count=counts[place.url](person).count() if place.url in counts else None,
+            alarm=f"{firing} firing" if firing and place.url == "alerts" else "",
+        )
+        for place in PLACES
+    ]
     here = next((place for place in places if place.holds(request.path)), None)
     return {
         "places": places,

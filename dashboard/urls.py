@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 urlpatterns = [
+    path("", include("dashboard.home.urls")),
     path("", include("dashboard.boards.urls")),
     path("", include("dashboard.past.urls")),
     path("", include("dashboard.accounts.urls")),

@@ -112,18 +112,31 @@ def back_tested(page: Page) -> None:
 
 
 def panel_edited(page: Page) -> None:
-    page.locator(".panel-menu:not(.board-menu) summary").first.click()
+    page.locator(".live-panel").first.hover()
+    page.locator(".live-panel .panel-menu summary").first.click()
     page.get_by_role("link", name="Edit panel").first.click()
     results_drawn(page)
 
 
 def alert_typed(page: Page) -> None:
-    page.locator("a.query-name").first.click()
+    page.get_by_role("link", name="Hottest reading by site", exact=True).click()
     page.get_by_role("link", name="New alert").click()
     page.get_by_label("Name").fill("Too hot")
     page.get_by_role("textbox", name="Value").fill("30")
-    page.locator("#would-fire").wait_for()
-    page.wait_for_timeout(1_500)
+    page.get_by_text("would have fired").first.wait_for()
+    results_drawn(page)
+
+
+def alert_saved(page: Page) -> None:
+    alert_typed(page)
+    page.get_by_role("button", name="Save alert").click()
+    page.get_by_text("Firing").first.wait_for()
+    results_drawn(page)
+
+
+def home_told(page: Page) -> None:
+    page.locator(".spark path").first.wait_for(state="attached")
+    page.locator(".job-figures").wait_for()
 
 
 def read(page: Page) -> None:
@@ -144,12 +157,14 @@ PICTURES = (
     Picture("board", "/dashboards/demo/", viewport=SMALLER),
     Picture("board-dark", "/dashboards/demo/", dark=True, viewport=SMALLER),
     Picture("board-phone", "/dashboards/demo/", viewport=PHONE),
-    Picture("home", "/", read, viewport=LOWER),
     Picture("boards", "/dashboards/", read, viewport=LOW),
     Picture("panel-edit", "/dashboards/demo/", panel_edited),
-    Picture("board-day", "/dashboards/demo/?from=now-6h&to=now", viewport=SMALLER),
-    Picture("alerts", "/alerts/", read, viewport=LOW),
     Picture("alert-new", "/queries/", alert_typed),
+    Picture("alert", "/queries/", alert_saved),
+    Picture("alerts", "/alerts/", read, viewport=LOW),
+    Picture("home", "/", home_told, viewport=LOWER),
+    Picture("home-dark", "/", home_told, dark=True, viewport=LOWER),
+    Picture("home-phone", "/", home_told, viewport=PHONE),
     Picture("people", "/people/", read, viewport=LOW),
     Picture("audit", "/audit/", read, viewport=LOWER),
     Picture("account", "/account/", read),

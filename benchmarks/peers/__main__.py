@@ -6,7 +6,7 @@ kept. A quick run is not for the record and goes to the data directory.
 """
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,7 @@ LIVE_RANGE = 60
 
 
 SECTIONS = (ROWS, *COUNTS, LATENCY)
+FAR_BEHIND = 1 / 20  # of the fastest
 FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 180, 25, 40)
 QUICK = Setting(15, {1: 1_000, 5: 2_000}, Phase(100, 20_000), 1, 60, 15, 15)
 
@@ -140,7 +141,7 @@ def _compare_rows(stage: Stage, installed: Sequence[Installed], found: Mapping[s
 
 
 def _measure(stage: Stage, installed: Sequence[Installed], found: Mapping[str, Found], windows: int) -> None:
-    """Rates with so many windows, in rounds; who needed all the time that there was runs only once."""
+    """Rates with so many windows, in rounds; who is far behind, or needed all the time, runs only once."""
     setting, topic = stage.setting, f"events-{windows}"
     stream = setting.stream(windows)
     stage.progress(f"filling a topic with {stream.events:,} events for {named(windows)}")
@@ -149,8 +150,15 @@ def _measure(stage: Stage, installed: Sequence[Installed], found: Mapping[str, F
     for number in range(setting.rounds):
         for each in installed:
             of = found[each.contestant.program]
-            if windows not in of.notes and (number == 0 or of.is_full(windows)):
+            if number == 0 or _runs_again(of, found.values(), windows):
                 _measure_one(stage, each, of, task, windows)
+
+
+def _runs_again(of: Found, found: Iterable[Found], windows: int) -> bool:
+    """Whether another round could change what is said of it."""
+    if windows in of.notes or not of.is_full(windows):
+        return False
+    return (of.rate(windows) or 0.0) > FAR_BEHIND * max(each.rate(windows) or 0.0 for each in found)
 
 
 def _measure_one(stage: Stage, installed: Installed, of: Found, task: Task, windows: int) -> None:

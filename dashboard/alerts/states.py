@@ -12,6 +12,7 @@ from dashboard.alerts.words import counted
 
 UNATTENDED_SECONDS = 30.0
 ORDER = {"firing": 0, "pending": 1, "broken": 2, "ok": 3, "paused": 4}
+UNWELL = frozenset({"firing", "pending", "broken"})
 
 
 @dataclass(frozen=True)

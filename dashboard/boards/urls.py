@@ -1,11 +1,10 @@
-"""Addresses of home and the dashboards."""
+"""Addresses of the dashboards."""
 
 from django.urls import path
 
 from dashboard.boards import editor, views
 
 urlpatterns = [
-    path("", views.home, name="home"),
     path("start/", views.start, name="start"),
     path("dashboards/", views.boards, name="boards"),
     path("dashboards/new/", views.new_board, name="board-new"),

@@ -1,11 +1,11 @@
-"""Home, the list of dashboards, and a dashboard with its panels."""
+"""The list of dashboards, and a dashboard with its panels."""
 
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -26,7 +26,6 @@ from dashboard.boards.kinds import KINDS
 from dashboard.boards.presentation import panel_view, queries_of
 from dashboard.boards.templates import TEMPLATES, filled, of_one_query
 from dashboard.models import Board, FirstBoard, Panel
-from dashboard.planning.overview import headline, running_plans
 
 ROTATION_SECONDS = (15, 30, 60, 300)
 HAS_PANELS = Q(panels__isnull=False, panels__deleted_at__isnull=True, panels__query__deleted_at__isnull=True)
@@ -38,23 +37,6 @@ def start(request: HttpRequest) -> HttpResponse:
     own = FirstBoard.objects.filter(person=signed_in(request)).values("board")
     first = visible_boards(signed_in(request)).filter(pk__in=own).first()
     return redirect(first or "home")
-
-
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """What sharing saves and the dashboards that have panels; before there is one, what to do next."""
-    person = signed_in(request)
-    seen, plans = visible_boards(person), running_plans(visible_sources(person))
-    starred = Exists(person.starred_boards.filter(pk=OuterRef("pk")))
-    filled = seen.filter(HAS_PANELS).distinct().annotate(starred=starred)
-    context = {
-        "source": visible_sources(person).first(),
-        "query_count": visible_queries(person).count(),
-        "board": seen.first(),
-        "boards": filled.order_by("-starred", "created_at", "pk"),
-        "headline": headline(plans) if plans else None,
-    }
-    return render(request, "home/home.html", context)
 
 
 @require_safe

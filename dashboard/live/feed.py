@@ -274,14 +274,14 @@ def state_message(hub: Hub, now: int) -> Message:
 
 
 def _load(hub: Hub) -> Message | None:
-    """Events per second over all sources, and how many there could be at the measured cost of an event."""
-    rate = used = 0.0
+    """Events per second over all sources, and the share of the cores' time that their work takes."""
+    rate = share = 0.0
     for meters in hub.meters.all_sources():
         source_rate, capacity = meters.rate(), meters.capacity(Calibration().cores)
         if capacity:
             rate += source_rate
-            used += source_rate / capacity
-    return {"rate": rate, "capacity": rate / used} if used else None
+            share += source_rate / capacity
+    return {"rate": rate, "share": share} if share else None
 
 
 def source_message(hub: Hub, key: str, now: int) -> Message:

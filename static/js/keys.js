@@ -1,11 +1,13 @@
 // Keys of every page. Off while typing; the dialog of `?` has a switch that turns them off for good.
+import { openJump } from "./jump.js";
+
 const STORED = "millrace.keys";
 const PLACES = { h: "/", d: "/dashboards/", q: "/queries/", s: "/sources/", p: "/plan/", a: "/alerts/" };
 const SEQUENCE_MS = 1_500;
 
 const tell = (name) => () => dispatchEvent(new CustomEvent(`millrace:${name}`));
 const KEYS = {
-  "/": search,
+  "/": openJump,
   e: tell("edit-layout"),
   k: tell("kiosk"),
   n: () => location.assign("/queries/new/"),
@@ -28,12 +30,6 @@ const keep = (name, value) => {
     // it holds for this page then
   }
 };
-
-function search() {
-  const field = [...document.querySelectorAll("input[type=search]")].find((one) => one.offsetParent !== null);
-  if (field) field.focus();
-  else location.assign("/dashboards/?q=");
-}
 
 function toggleSide() {
   const folded = document.documentElement.classList.toggle("side-folded");

@@ -318,6 +318,30 @@ def test_keys_lead_to_places_but_not_while_typing(page: Page) -> None:
     assert page.url.endswith("/queries/")
 
 
+def test_slash_jumps_to_anything_by_its_name(page: Page) -> None:
+    make_board(page, "Jump target", TWO)
+    page.goto("/queries/")
+    page.keyboard.press("/")
+    field = page.get_by_role("combobox", name="Search or jump to")
+    expect(field).to_be_focused()
+    expect(page.get_by_role("option", name="Dashboards")).to_be_visible()
+    field.fill("jump tar")
+    expect(page.get_by_role("option")).to_have_count(1)
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/dashboards/jump-target/")
+    page.get_by_role("link", name="Search or jump to").click()
+    field.fill("nothing like it")
+    expect(page.get_by_text("Nothing matches “nothing like it”.")).to_be_visible()
+    field.fill("a")
+    expect(page.get_by_role("option").nth(1)).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
 def test_on_a_phone_panels_stand_in_one_column_and_are_not_moved(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, "Phone", EVERY_KIND)

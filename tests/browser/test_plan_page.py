@@ -117,11 +117,11 @@ def test_a_tree_is_selected_by_keyboard(plan: Page) -> None:
 
 def test_throughput_is_told_for_the_plan_and_for_a_tree(plan: Page) -> None:
     chart = plan.locator("#throughput")
-    expect(chart.get_by_text("actual capacity")).to_be_visible(timeout=PATIENCE_MS)
+    expect(chart.get_by_text("actual", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     expect(chart.get_by_text("deviation")).to_be_visible()
     chart.locator("[data-of=tree]").click()
     expect(chart.get_by_text("for this tree alone")).to_be_visible()
-    expect(chart.get_by_text("actual capacity")).to_be_visible(timeout=PATIENCE_MS)
+    expect(chart.get_by_text("actual", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     chart.get_by_role("button", name="7 d").click()
     expect(chart.locator("[data-of=plan]")).to_have_attribute("aria-pressed", "true")
 

@@ -23,6 +23,15 @@ test("bars are windows that do not overlap, drawn in the middle", () => {
   assert.deepEqual(drawn.map(({ x, end }) => [x, end]), [1, 2, 3, 4, 5].map((at) => [at * MINUTE - 30_000, at * MINUTE]));
 });
 
+test("over a long range a bar shows the newest of its windows, be they few or thinned", () => {
+  const hours = { from: 0, until: 6 * 60 * MINUTE };
+  const tumbling = Array.from({ length: 5 }, (_, at) => [(at + 1) * MINUTE, at, true]);
+  assert.deepEqual(barPoints(series(...tumbling).points, { range: MINUTE, slide: MINUTE }, hours), [{ x: 4 * MINUTE, y: 4, final: true, end: 5 * MINUTE }]);
+  const thinned = [[7_000, 1, true], [4 * MINUTE + 3_000, 2, true], [8 * MINUTE + 1_000, 3, false]];
+  const drawn = barPoints(series(...thinned).points, { range: MINUTE, slide: 1_000 }, hours);
+  assert.deepEqual(drawn.map(({ x, y, final }) => [x, y, final]), [[4 * MINUTE, 2, true], [12 * MINUTE, 3, false]]);
+});
+
 test("a gauge goes from 0 to a round value above all, unless its ends are set", () => {
   const one = series([1, 40, true], [2, 90, true]);
   assert.deepEqual(gaugeEnds(one, { least: 10, greatest: 200 }), [10, 200]);

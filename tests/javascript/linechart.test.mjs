@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawable, scaleValues, shownFrom } from "../../static/js/live/linechart.js";
+import { drawable, lineDatasets, scaleValues, shownFrom } from "../../static/js/live/linechart.js";
 
 const MINUTE = 60_000;
 const points = (...all) => new Map(all.map((point) => [point[0], point]));
@@ -32,4 +32,13 @@ test("the time axis grows with the results, from three minutes to a quarter of a
   assert.equal(shownFrom(99 * MINUTE, now), 97 * MINUTE);
   assert.equal(shownFrom(92 * MINUTE, now), 92 * MINUTE);
   assert.equal(shownFrom(10 * MINUTE, now), 85 * MINUTE);
+});
+
+test("what is not final yet is a line of its own that begins where the final one ends", () => {
+  const style = { colour: "#3657f2", width: 2, dash: [] };
+  const drawn = (...all) => lineDatasets({ id: "a", style, data: drawable(points(...all), 10, 100) });
+  const ends = (datasets) => datasets.map(({ data, segment }) => [data.map(({ end }) => end), segment !== undefined]);
+  assert.deepEqual(ends(drawn([10, 1, true], [20, 2, true], [30, 3, false])), [[[10, 20], false], [[20, 30], true]]);
+  assert.deepEqual(ends(drawn([10, 1, true], [20, 2, true])), [[[10, 20], false]]);
+  assert.deepEqual(ends(drawn([10, 1, false], [20, 2, false])), [[[10, 20], true]]);
 });

@@ -1,6 +1,6 @@
 // The card at the foot of the side bar: the worst state anywhere, and the load.
 import { dot, make } from "./dom.js";
-import { clock, whole } from "./format.js";
+import { clock, percent, whole } from "./format.js";
 
 function worst({ connected, signedOut, state }) {
   if (signedOut) return ["is-bad", "Signed out", "Reload the page to sign in."];
@@ -45,8 +45,8 @@ export class JobCard {
     const load = running ? facts.state.load : null;
     this.load.hidden = !load;
     if (!load) return;
-    this.bar.style.width = `${Math.min(100, (load.rate / load.capacity) * 100)}%`;
-    this.load.lastChild.textContent = `${whole(load.rate)} of ${whole(load.capacity)} events/s`;
-    this.load.title = "Events per second now, and how many the job could take: events per second of work, times the cores.";
+    this.bar.style.width = `${Math.min(100, load.share * 100)}%`;
+    this.load.lastChild.textContent = `${whole(load.rate)} events/s · ${percent(load.share)} load`;
+    this.load.title = "Events per second now, and how much of the cores’ time the job’s work takes.";
   }
 }

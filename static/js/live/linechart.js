@@ -78,7 +78,17 @@ export function lineDataset({ id, label, style, data, hidden, axis }, { fill = f
   };
 }
 
-const asLines = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now, one) }));
+/** What is final, and apart from it the end that is not: how a segment looks is only asked for there, which takes long. */
+export function lineDatasets(one, options) {
+  const at = one.data.findIndex(({ final }) => final === false);
+  if (at < 0) return [withoutSegments(lineDataset(one, options))];
+  const end = lineDataset({ ...one, data: one.data.slice(Math.max(0, at - 1)) }, options);
+  return at === 0 ? [end] : [withoutSegments(lineDataset({ ...one, data: one.data.slice(0, at) }, options)), end];
+}
+
+const withoutSegments = ({ segment, ...dataset }) => dataset;
+
+const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one.points, one.slide, now, one) }));
 
 /** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {

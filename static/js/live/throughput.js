@@ -10,7 +10,7 @@ import { chartLibrary } from "./vendor.js";
 const REFRESH_MS = 15_000;
 const SPANS = { "24h": 86_400_000, "7d": 7 * 86_400_000 };
 const NOTES = {
-  plan: "Actual: events per second of work in map tasks and shards, times the cores. Estimated: the same by the cost model, at the calibration in use.",
+  plan: "Events per second of work at today’s batches, times the cores; estimated by the cost model at the calibration in use. A batch costs something however small it is: more events a second are cheaper each, hence those in hand.",
   tree: "What the cores could take for this tree alone. Work that is not told apart by tree is split as it was estimated.",
 };
 
@@ -143,7 +143,7 @@ export class ThroughputChart {
       return make("div", "plan-fact", make("b", "", value, " ", make("small", "", unit)), make("span", "line-up", mark, line));
     };
     const cells = [];
-    if (actual !== null) cells.push(cell(whole(actual), "events/s", "actual capacity", "key-actual"));
+    if (actual !== null) cells.push(cell(whole(actual), "events/s", "actual", "key-actual"));
     if (estimated !== null) cells.push(cell(whole(estimated), "events/s", this.#measured ? "estimated" : "estimated, before measuring", "key-estimated"));
     if (actual !== null && estimated) cells.push(cell(signed(actual / estimated - 1), "", this.#deviationWords(), null));
     this.figures.replaceChildren(...cells);

@@ -6,7 +6,6 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Board, Panel, SavedQuery
-from dashboard.planning.service import replan
 
 pytestmark = pytest.mark.django_db
 
@@ -22,36 +21,9 @@ def panel(plant: Board, hot: SavedQuery) -> Panel:
     return Panel.objects.create(board=plant, query=hot, title="Hot devices", x=0, y=0)
 
 
-@pytest.mark.parametrize("address", ["/", "/dashboards/", "/dashboards/new/", "/dashboards/plant-floor/"])
+@pytest.mark.parametrize("address", ["/dashboards/", "/dashboards/new/", "/dashboards/plant-floor/"])
 def test_a_stranger_is_asked_to_sign_in(stranger: Client, plant: Board, address: str) -> None:
     assert stranger.get(address).headers["Location"].startswith("/sign-in/")
-
-
-def test_home_says_what_to_do_first(as_ana: Client) -> None:
-    assert "No sources yet." in as_ana.get("/").content.decode()
-
-
-def test_home_with_a_source_asks_for_a_query(as_ana: Client, sensors: object) -> None:
-    assert "Say what you want to know about sensors." in as_ana.get("/").content.decode()
-
-
-def test_home_with_queries_asks_for_a_dashboard(as_ana: Client, hot: SavedQuery) -> None:
-    assert "No dashboards yet." in as_ana.get("/").content.decode()
-
-
-def test_home_tells_what_sharing_saves_and_leads_to_dashboards_with_panels(
-    as_ana: Client, hot: SavedQuery
-) -> None:
-    Board.objects.create(slug="empty", name="Empty")
-    first = Board.objects.create(slug="first", name="First")
-    Panel.objects.create(board=first, query=hot, title="Hot")
-    assert "for the price of" not in as_ana.get("/").content.decode()
-    replan(hot.source, "Ana added “Hot devices”")
-    page = as_ana.get("/").content.decode()
-    assert "2 queries for the price of 1." in page
-    assert "in hand before saturation, not measured yet" in page
-    assert 'href="/dashboards/first/"' in page
-    assert 'href="/dashboards/empty/"' not in page
 
 
 def test_a_new_dashboard_belongs_to_who_made_it_and_is_opened(as_ana: Client) -> None:

@@ -1,8 +1,8 @@
 // Lines with the room under them filled; the axis begins at 0.
-import { drawable, lineDataset } from "../linechart.js";
+import { drawable, lineDatasets } from "../linechart.js";
 import { timePicture } from "./timepicture.js";
 
-const datasets = (series, { now }) => series.map((one) => lineDataset({ ...one, data: drawable(one.points, one.slide, now, one) }, { fill: "origin" }));
+const datasets = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one.points, one.slide, now, one) }, { fill: "origin" }));
 
 export class Kind extends timePicture({ datasets, fromZero: true }) {
   static words = "area chart";

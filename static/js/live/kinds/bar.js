@@ -4,20 +4,35 @@ import { timePicture } from "./timepicture.js";
 
 const MOST_BARS = 60;
 const FEWEST_BARS = 4;
+const ALL_KEPT_MS = 20 * 60_000; // in longer ranges windows may be left out
+
+/** How far apart windows are that do not overlap. */
+const apart = (range, slide) => Math.max(1, Math.ceil(range / slide)) * slide;
 
 /** How far apart bars stand: as long as the window, where that makes a fair number of them. */
 export function barStep(range, slide, span) {
-  let step = Math.max(1, Math.ceil(range / slide)) * slide;
+  let step = apart(range, slide);
   if (span / step < FEWEST_BARS) step = Math.max(1, Math.ceil(span / (MOST_BARS / 2) / slide)) * slide;
   while (span / step > MOST_BARS) step *= 2;
   return step;
 }
 
-/** The windows that are drawn: every one that starts on a multiple of the step, in the middle of its bar. */
+/**
+ * The windows that are drawn, in the middle of their bars: those that start on a multiple of the step. Where a bar
+ * is wider than the window, or a long past is thinned, the newest window within each bar.
+ */
 export function barPoints(points, { range, slide }, { from, until }) {
   const step = barStep(range, slide, until - from);
-  const drawn = [...points.values()].filter(([end]) => end - step / 2 >= from && end - step < until && (end - range) % step === 0);
-  return drawn.map(([end, value, final]) => ({ x: end - step / 2, y: value, final, end }));
+  const isWider = step > apart(range, slide);
+  const phase = isWider ? 0 : range % step;
+  const exact = !isWider && until - from <= ALL_KEPT_MS;
+  const bars = new Map(); // by where they end
+  for (const point of points.values()) {
+    const bar = Math.ceil((point[0] - phase) / step) * step + phase;
+    const isDrawn = bar - step / 2 >= from && bar - step < until && (!exact || point[0] === bar);
+    if (isDrawn && !(bars.get(bar)?.[0] > point[0])) bars.set(bar, point);
+  }
+  return [...bars].sort(([one], [other]) => one - other).map(([bar, [end, value, final]]) => ({ x: bar - step / 2, y: value, final, end }));
 }
 
 function dataset(one, picture) {

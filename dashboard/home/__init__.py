@@ -1,0 +1,1 @@
+"""Home: what is going on, and the way to everything by its name."""
