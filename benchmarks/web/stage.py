@@ -107,6 +107,7 @@ def stage() -> Iterator[Stage]:
             "DJANGO_RUNSERVER_HIDE_WARNING": "true",
         }
         environment.pop("DATABASE_URL", None)  # SQLite in its own directory
+        (var_dir / "static").symlink_to(settings.VAR_DIR / "static")  # compressed, as set-up makes them
         create_topics(broker.bootstrap_servers, Topics(PREFIX).shared())
         made = Stage(broker, var_dir, environment, stack)
         made.run("manage.py", "migrate", "--verbosity", "0")

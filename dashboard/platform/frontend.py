@@ -35,8 +35,6 @@ VENDORED = (
         "jetbrains-mono", "@fontsource-variable/jetbrains-mono", ("index.css", "files/*-wght-normal.woff2")
     ),
     Vendored("chart.js", "chart.js/dist", ("chart.umd.min.js",)),
-    Vendored("luxon", "luxon/build/global", ("luxon.min.js",)),
-    Vendored("chartjs-adapter-luxon", "chartjs-adapter-luxon/dist", ("chartjs-adapter-luxon.umd.min.js",)),
     Vendored("gridstack", "gridstack/dist", ("gridstack-all.js", "gridstack.min.css")),
     Vendored("htmx", "htmx.org/dist", ("htmx.min.js",)),
 )

@@ -22,6 +22,10 @@ export class Legend {
     this.element = make("div", "legend-box", this.#search, make("table", "key-table", head, this.#body), this.#note);
   }
 
+  get count() {
+    return this.#rows.size;
+  }
+
   /** Rows stay where they are; only what changed is written. */
   show({ series, heading, note, range, format = PLAIN }) {
     setText(this.#first, heading);

@@ -92,42 +92,58 @@ const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...o
 
 /** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {
-  #chart = null;
+  #library = null;
+  #chart = null; // made when there is something to draw
 
   constructor(canvas, look = {}) {
     this.canvas = canvas;
     this.look = { type: "line", datasets: asLines, stacked: () => false, fromZero: false, ...look };
-    this.ready = chartLibrary().then((Chart) => {
-      this.#chart = new Chart(canvas, {
-        type: this.look.type,
-        data: { datasets: [] },
-        plugins: [timeMarks],
-        options: {
-          parsing: false,
-          normalized: true,
-          layout: { padding: { top: 18, right: 1 } },
-          scales: { x: timeAxis(), y: valueAxis([]) },
-          plugins: { timeMarks: {} },
-        },
-      });
-    });
+    this.ready = chartLibrary().then((Chart) => (this.#library = Chart));
   }
 
   get isReady() {
-    return this.#chart !== null;
+    return this.#library !== null;
   }
 
   /** Draw these series between `from` and `until`; `heard` is the time of the newest event. */
   draw({ series, from, until, now, heard, marks, settings = {} }) {
-    const chart = this.#chart;
-    if (!chart) return;
+    if (!this.#library) return;
     const stacked = this.look.stacked(settings);
     const datasets = this.look.datasets(series, { now, from, until, settings });
+    const scales = { x: { ...timeAxis(), min: from, max: until, stacked, offset: false }, ...this.#valueAxes(datasets, { from, heard, settings, stacked }) };
+    const timeMarks = { ...marks, levels: settings.thresholds ?? [], crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
+    if (this.#chart) this.#update({ datasets, scales, timeMarks });
+    else this.#chart = this.#make({ datasets, scales, timeMarks });
+  }
+
+  #make({ datasets, scales, timeMarks: shown }) {
+    return new this.#library(this.canvas, {
+      type: this.look.type,
+      data: { datasets },
+      plugins: [timeMarks],
+      options: {
+        parsing: false,
+        normalized: true,
+        devicePixelRatio: pixelRatio(),
+        layout: { padding: { top: 18, right: 1 } },
+        scales,
+        plugins: { timeMarks: shown },
+      },
+    });
+  }
+
+  #update({ datasets, scales, timeMarks: shown }) {
+    const chart = this.#chart;
     this.#sharpen(chart);
     chart.data.datasets = datasets;
-    chart.options.scales = { x: { ...timeAxis(), min: from, max: until, stacked, offset: false }, ...this.#valueAxes(datasets, { from, heard, settings, stacked }) };
-    chart.options.plugins.timeMarks = { ...marks, levels: settings.thresholds ?? [], crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
+    chart.options.scales = scales;
+    chart.options.plugins.timeMarks = shown;
     chart.update("none");
+  }
+
+  /** At once: Chart.js would wait for the next frame, and draw all of it twice. */
+  resize({ width, height }) {
+    if (width && height) this.#chart?.resize(width, height);
   }
 
   #sharpen(chart) {
@@ -172,10 +188,10 @@ export class LineChart {
 
   destroy() {
     this.#chart?.destroy();
-    this.#chart = null;
+    this.#chart = this.#library = null;
   }
 
   #mark(name) {
-    return this.#chart.options.plugins.timeMarks?.[name];
+    return this.#chart?.options.plugins.timeMarks?.[name];
   }
 }

@@ -4,12 +4,9 @@ import { Annotations } from "./annotations.js";
 import { Bells } from "./bells.js";
 import { leaveCrosshair } from "./crosshair.js";
 import { watchDialogs } from "./dialogs.js";
-import { Health, SourceMark, SourceRow } from "./health.js";
 import { JobCard } from "./jobcard.js";
 import { Panel } from "./panel.js";
 import { watchPanelMenus } from "./panelmenu.js";
-import { PlanPage } from "./planpage.js";
-import { QueryRow } from "./queryrow.js";
 import { RangeControl } from "./rangecontrol.js";
 import { showRefused, showWaiting } from "./refused.js";
 import { LiveSocket } from "./socket.js";
@@ -24,6 +21,7 @@ class LivePage {
   #spans = new Map();
   #signedOut = false;
   #version = null; // of the pages
+  #waiting = null; // how the next frame will be rendered
 
   constructor() {
     const place = document.querySelector("[data-past]");
@@ -37,24 +35,54 @@ class LivePage {
     Object.assign(this.annotations, { now: () => this.socket.now(), onChange: () => this.render({ anew: true }) });
     this.pastAddress = place?.dataset.past;
     this.panels = [...document.querySelectorAll("[data-live-query], [data-panel]")].map((element) => new Panel(element, this.control, this.pastAddress));
-    this.rows = [...document.querySelectorAll("[data-live-query-row]")].map((element) => new QueryRow(element));
-    this.health = this.#sourceParts();
-    const throughput = document.getElementById("throughput");
-    this.plan = throughput ? new PlanPage(throughput) : null;
+    [this.rows, this.health, this.plan] = [[], [], null];
     const line = document.getElementById("live-line");
     this.topLine = line ? new TopLine(line, document.getElementById("pause")) : null;
     if (this.topLine) Object.assign(this.topLine, { now: () => this.socket.now(), onToggle: () => this.render() });
-    for (const panel of this.panels) Object.assign(panel, { onChange: () => this.render({ anew: true }), onWindow: () => this.#watch() });
+    for (const panel of this.panels) this.#heed(panel);
     this.#listen();
     this.#watch();
+    this.#addParts();
     setInterval(() => this.render(), REDRAW_MS);
     addEventListener("millrace:theme", () => this.render());
+    addEventListener("beforeprint", () => this.#drawAll());
     this.render();
   }
 
-  #sourceParts() {
-    const parts = [["[data-live-source]", Health], ["[data-live-source-state]", SourceMark], ["[data-live-source-row]", SourceRow]];
-    return parts.flatMap(([selector, Part]) => [...document.querySelectorAll(selector)].map((element) => new Part(element)));
+  /** What only some pages have: its modules are not loaded by the others. */
+  async #addParts() {
+    const each = (selector, Part) => [...document.querySelectorAll(selector)].map((element) => new Part(element));
+    const has = (selector) => document.querySelector(selector) !== null;
+    if (has("[data-live-query-row]")) this.rows = each("[data-live-query-row]", (await import("./queryrow.js")).QueryRow);
+    if (has("[data-live-source], [data-live-source-state], [data-live-source-row]")) {
+      const { Health, SourceMark, SourceRow } = await import("./health.js");
+      this.health = [...each("[data-live-source]", Health), ...each("[data-live-source-state]", SourceMark), ...each("[data-live-source-row]", SourceRow)];
+    }
+    const throughput = document.getElementById("throughput");
+    if (throughput) this.plan = new (await import("./planpage.js")).PlanPage(throughput);
+    if (!this.rows.length && !this.health.length && !this.plan) return;
+    this.#watch();
+    this.render();
+  }
+
+  #heed(panel) {
+    Object.assign(panel, { onChange: () => this.#renderSoon({ anew: true }), onWindow: () => this.#watch() });
+  }
+
+  /** Paper has no part that is out of sight. */
+  #drawAll() {
+    for (const panel of this.panels) panel.inSight = true;
+    this.render({ anew: true });
+  }
+
+  /** Once for all that comes before the next frame. */
+  #renderSoon({ anew = false } = {}) {
+    if (!this.#waiting) requestAnimationFrame(() => {
+      const wanted = this.#waiting;
+      this.#waiting = null;
+      this.render(wanted);
+    });
+    this.#waiting = { anew: anew || Boolean(this.#waiting?.anew) };
   }
 
   #watch() {
@@ -116,7 +144,7 @@ class LivePage {
     if (unseenQueries().includes(message.query)) return location.reload(); // it may be seen now
     const whole = this.#panelsOf(message.query).map((panel) => panel.take(message, this.socket.now()));
     if (whole.includes(false)) this.socket.rewatch();
-    else if (message.type === "snapshot") this.render();
+    else if (message.type === "snapshot") this.#renderSoon();
   }
 
   /** The server has been updated: a screen on the wall goes on with the new pages, nobody loses what they type. */
@@ -146,7 +174,7 @@ class LivePage {
   replace(old, settings) {
     old.destroy();
     const fresh = new Panel(old.element, this.control, this.pastAddress, settings);
-    Object.assign(fresh, { onChange: () => this.render({ anew: true }), onWindow: () => this.#watch() });
+    this.#heed(fresh);
     this.panels[this.panels.indexOf(old)] = fresh;
     this.#watch();
     this.render();

@@ -1,7 +1,17 @@
 // Colours come from the tokens in CSS; a series keeps its colour while its panel lives.
 const HUES = 8;
 
-export const token = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const known = new Map(); // tokens of the theme in use: to ask for one may lay the page out anew
+let knownTheme = null;
+
+export function token(name) {
+  const { dataset } = document.documentElement;
+  if (dataset.bsTheme !== knownTheme) known.clear();
+  knownTheme = dataset.bsTheme;
+  if (!known.get(name)) known.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+  return known.get(name);
+}
+
 export const faded = (colour, share) => `color-mix(in srgb, ${colour} ${share * 100}%, transparent)`;
 
 /** Colour and width of the n-th of `count` windows of one field, thin and light to thick and dark. */

@@ -24,6 +24,7 @@ const LOW_PX = 300; // under this height the legend is a line, not a table
 const NARROW_PX = 480; // under this width it stands below the chart
 const LOOK_BACK_MS = 15 * 60_000;
 const LONGEST_WAIT_MS = 5_000;
+const NEARLY_IN_SIGHT = "50% 0px";
 const SEVERITY = ["is-bad", "is-warn", "is-warm", ""];
 
 export class Panel {
@@ -36,6 +37,7 @@ export class Panel {
   #view = { from: -Infinity, until: Infinity, live: true };
   #drawn = ""; // what the drawing depends on: nothing that did not change is drawn again
   #drawnAt = 0;
+  #size = { width: 0, height: 0 }; // of the picture, as the browser last told it: to ask would lay the page out
   #lost = new Set(); // keys of queries that are no more
   #latest = null; // what was rendered last
 
@@ -50,6 +52,7 @@ export class Panel {
     this.pasts = this.queries.map((query) => new PastLoader(query, pastAddress, () => this.#wish(query.key)));
     for (const past of this.pasts) past.onChange = () => this.onChange?.();
     this.chosenWindow = null; // of a query by groups, which shows one at a time unless it is set
+    this.inSight = false; // or nearly: what is further away is not drawn
     this.alertMarks = []; // [time, text, "fires" or "recovers"]
     this.kind = null;
     this.#hidden = new Set(hiddenInAddress(element.dataset.panelId));
@@ -63,6 +66,8 @@ export class Panel {
   destroy() {
     leaveCrosshair(this);
     this.resized.disconnect();
+    this.measured.disconnect();
+    this.seen.disconnect();
     this.kind?.destroy?.();
     for (const part of [this.computation.element, this.window.element, this.badge, this.strip, this.body, this.kind?.inHead]) part?.remove();
     this.element.classList.remove(`kind-${this.settings.kind}`, "is-grouped", "is-loading", "has-legend");
@@ -128,12 +133,27 @@ export class Panel {
     this.element.append(this.strip, this.body);
     this.resized = new ResizeObserver(([{ contentRect }]) => this.#fit(contentRect));
     this.resized.observe(this.element);
+    this.seen = new IntersectionObserver((entries) => this.#see(entries.at(-1).isIntersecting), { rootMargin: NEARLY_IN_SIGHT });
+    this.seen.observe(this.element);
+    this.measured = new ResizeObserver(([{ contentRect }]) => this.#measure(contentRect));
+    this.measured.observe(this.place);
     this.body.addEventListener("keydown", (event) => this.#key(event));
   }
 
   #fit({ width, height }) {
     this.element.classList.toggle("is-low", height < LOW_PX);
     this.element.classList.toggle("is-narrow", width < NARROW_PX);
+  }
+
+  #see(inSight) {
+    const came = inSight && !this.inSight;
+    this.inSight = inSight;
+    if (came) this.onChange?.();
+  }
+
+  #measure(size) {
+    this.#size = size;
+    this.kind?.resize?.(size);
   }
 
   #mount(Kind) {
@@ -209,12 +229,12 @@ export class Panel {
 
   /** Draw what is known, as of `now`; `facts` are the socket's state, the job's and the sources'. */
   render(facts) {
-    if (!this.kind) return;
     this.#view = facts.view;
+    for (const past of this.pasts) if (!this.#lost.has(past.query.key)) past.need(this.#view);
+    if (!this.kind) return;
     if (!this.queries.length) return this.#drawWithoutQuery();
     const there = this.queries.filter(({ key }) => !this.#lost.has(key));
     if (!there.length) return this.#showMiddle("unlink", "This query no longer exists.", "Remove the panel, or undo the deletion.");
-    for (const past of this.pasts) if (!this.#lost.has(past.query.key)) past.need(this.#view);
     if (!there.every(({ known }) => known)) return this.#showLoading({ ...facts, query: there.find(({ known }) => !known) });
     this.#loaded();
     this.#showSwitches();
@@ -241,10 +261,12 @@ export class Panel {
     const heard = Math.max(...queries.map(({ source }) => sources.get(source)?.max_event_time ?? until));
     const marks = { provisional: this.#firstProvisional(queries, sources, now), stale, label: largest, notes: this.#notes(queries, notesOf) };
     const picture = { series, from, until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
-    if (this.#mustDraw(picture, queries)) this.kind.draw(picture);
-    const range = this.kind.range ?? [picture.from, picture.until];
-    this.#latest = { series, range };
-    this.#showLegend(series, range, queries);
+    const rows = this.legend.count;
+    this.#showLegend(series, [from, until], queries);
+    // With the legend the picture changes its size: it is drawn once that is known, instead of twice.
+    if (this.legend.count !== rows) this.onChange?.();
+    else if (this.inSight && this.#mustDraw(picture, queries)) this.kind.draw(picture);
+    this.#latest = { series, range: this.kind.range ?? [from, until] };
     this.canvas?.setAttribute("aria-label", this.#sentence(series));
     this.#renderTable();
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
@@ -257,7 +279,7 @@ export class Panel {
 
   /** Whether a drawing would look different: something changed, or time has moved by a part of a pixel. */
   #mustDraw({ from, until, marks }, queries) {
-    const { clientWidth: width, clientHeight: height } = this.place;
+    const { width, height } = this.#size;
     const wait = Math.min(LONGEST_WAIT_MS, Math.max(0, (until - from) / Math.max(1, width) / 4));
     const place = [width, height, this.kind.isReady ?? true, document.documentElement.dataset.bsTheme];
     const shapes = queries.map(({ key, shape }) => [key, shape]);

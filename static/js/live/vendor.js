@@ -1,20 +1,20 @@
-// Chart.js and its time adapter, loaded when a page has a chart.
-const FILES = ["luxon/luxon.min.js", "chart.js/chart.umd.min.js", "chartjs-adapter-luxon/chartjs-adapter-luxon.umd.min.js"];
+// Chart.js, loaded when a page has a chart.
+const FILE = new URL("../../vendor/chart.js/chart.umd.min.js", import.meta.url).href;
 let loading = null;
 
-function load(file) {
+function loaded() {
   return new Promise((done, failed) => {
     const script = document.createElement("script");
-    script.src = new URL(`../../vendor/${file}`, import.meta.url).href;
+    script.src = FILE;
     script.onload = done;
-    script.onerror = () => failed(new Error(`The chart library did not load: ${file}.`));
+    script.onerror = () => failed(new Error("The chart library did not load."));
     document.head.append(script);
   });
 }
 
-/** Chart.js, ready to use; each file needs the one before it. */
+/** Chart.js, ready to use. */
 export function chartLibrary() {
-  loading ??= FILES.reduce((before, file) => before.then(() => load(file)), Promise.resolve()).then(() => {
+  loading ??= loaded().then(() => {
     Object.assign(Chart.defaults, { animation: false, responsive: true, maintainAspectRatio: false, events: [] });
     Chart.defaults.font.family = '"Inter Variable", system-ui, sans-serif';
     Chart.defaults.font.size = 11;

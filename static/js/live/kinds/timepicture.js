@@ -16,6 +16,10 @@ export function timePicture(look) {
       this.chart.draw(picture);
     }
 
+    resize(size) {
+      this.chart.resize(size);
+    }
+
     point(time, beads) {
       this.chart.point(time, look.type === "bar" ? [] : beads);
     }
