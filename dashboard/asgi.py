@@ -1,6 +1,8 @@
 """The web process: Django for pages, Channels for sockets; only signed-in people of this site get one."""
 
+import logging
 import os
+import sys
 
 from django.core.asgi import get_asgi_application
 
@@ -19,3 +21,16 @@ application = ProtocolTypeRouter(
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
+
+
+def _end_at_once() -> None:
+    """Requests in work when the event loop ends would wait for it for ever, and the process for them."""
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if "twisted.internet.reactor" in sys.modules:  # Daphne's event loop
+    from twisted.internet import reactor
+
+    reactor.addSystemEventTrigger("after", "shutdown", _end_at_once)  # type: ignore[arg-type]

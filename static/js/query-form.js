@@ -101,6 +101,7 @@ if (form) {
   form.addEventListener("click", clicked);
   form.addEventListener("draft:restoring", makeRoom);
   form.addEventListener("input", showWindowKind);
+  form.addEventListener("input", () => form.querySelector(".stays")?.remove());
   document.addEventListener("htmx:afterSwap", ({ target }) => {
     showWindowKind();
     showRemovals();

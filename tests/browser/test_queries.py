@@ -246,8 +246,11 @@ def test_a_query_is_edited_as_sql_and_the_form_follows_and_back(page: Page) -> N
     text.fill(wrong)
     expect(page.locator("#note-text")).to_contain_text("No field “statsu” in plants (character 46).")
     page.get_by_role("button", name="Form", exact=True).click()
-    expect(page.locator("#note-text")).to_contain_text("Mend this first")
+    expect(page.get_by_text("Mend this first: then the query can be shown as Form.")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_text("Mend this first")).to_be_visible()  # what is computed meanwhile leaves it there
     page.get_by_role("button", name="Use status").click()
+    expect(page.get_by_text("Mend this first")).to_be_hidden()
     expect(page.locator("#note-text")).not_to_contain_text("statsu")
 
     page.get_by_role("button", name="Form", exact=True).click()

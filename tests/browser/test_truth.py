@@ -177,11 +177,11 @@ def test_a_point_is_provisional_then_final_then_revised_where_it_stands(scene: S
 
 
 def dashes(page: Page) -> list[bool]:
-    """Of the first panel's line, for each point whether the way to it is dashed."""
+    """Of the end of the first panel's line, for each point whether the way to it is dashed."""
     found: list[bool] = page.evaluate(
         """() => {
-            const [line] = Chart.getChart(document.querySelector("canvas")).data.datasets;
-            return line.data.map((_, p1DataIndex) => Boolean(line.segment.borderDash({ p1DataIndex })));
+            const line = Chart.getChart(document.querySelector("canvas")).data.datasets.at(-1);
+            return line.data.map((_, p1DataIndex) => Boolean(line.segment?.borderDash({ p1DataIndex })));
         }"""
     )
     return found

@@ -263,8 +263,8 @@ export class Panel {
     const picture = { series, from, until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
     const rows = this.legend.count;
     this.#showLegend(series, [from, until], queries);
-    // With the legend the picture changes its size: it is drawn once that is known, instead of twice.
-    if (this.legend.count !== rows) this.onChange?.();
+    // With its legend the picture changes its size: it is first drawn once that is known, instead of twice.
+    if (this.legend.count !== rows && !this.#drawn) this.onChange?.();
     else if (this.inSight && this.#mustDraw(picture, queries)) this.kind.draw(picture);
     this.#latest = { series, range: this.kind.range ?? [from, until] };
     this.canvas?.setAttribute("aria-label", this.#sentence(series));
