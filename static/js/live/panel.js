@@ -266,7 +266,7 @@ export class Panel {
     // With its legend the picture changes its size: it is first drawn once that is known, instead of twice.
     if (this.legend.count !== rows && !this.#drawn) this.onChange?.();
     else if (this.inSight && this.#mustDraw(picture, queries)) this.kind.draw(picture);
-    this.#latest = { series, range: this.kind.range ?? [from, until] };
+    this.#latest = { series, range: [from, until] }; // what is out of sight has it, too
     this.canvas?.setAttribute("aria-label", this.#sentence(series));
     this.#renderTable();
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
