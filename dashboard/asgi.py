@@ -14,10 +14,11 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
 from dashboard.live.routing import websocket_urlpatterns  # noqa: E402
+from dashboard.platform.file_server import FileServer  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
+        "http": FileServer(pages),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
