@@ -58,6 +58,7 @@ TOPIC_PREFIX = env("MILLRACE_TOPIC_PREFIX", default="millrace")
 SPARK_MASTER = env("SPARK_MASTER", default="local[*]")
 
 INSTALLED_APPS = [
+    "dashboard",  # before Daphne: its `runserver` is a kind of Daphne's
     "daphne",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -68,7 +69,6 @@ INSTALLED_APPS = [
     "axes",
     "channels",
     "django_htmx",
-    "dashboard",
 ]
 
 MIDDLEWARE = [

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth.models import User
@@ -30,7 +31,7 @@ from dashboard.accounts.rights import (
     visible_queries,
     visible_sources,
 )
-from dashboard.live.feed import PLAIN, Message, WatchedQuery, Wish, encoded
+from dashboard.live.feed import Message, WatchedQuery, Wish, encoded
 from dashboard.live.hub import Hub
 from dashboard.live.relay import ensure_running, wall_clock
 from dashboard.live.viewer import Viewer
@@ -62,6 +63,13 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._shared: set[str] = set()  # keys of the queries that it opens
         self._link_due = 0.0
         self._telling = asyncio.Lock()
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """As Channels does, but without a look at the database for every message, most of which say `ack`.
+
+        That takes a thread each time; whatever here asks the database closes what is old by itself.
+        """
+        await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
         if not self.scope["user"].is_authenticated and not await self._open_link():
@@ -197,9 +205,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         refused = self._newly_refused(found)
         absent = {*keys, *source_keys} - {*queries, *sources} - {key for _, key in found.refused}
         missing = [{"type": "missing", "key": key} for key in sorted(absent)]
+        self._waiting = self._waiting or found.waiting  # the page itself says how many wait at first
         await self._send([viewer.numbered(message) for message in [*refused, *missing]])
-        if self._waiting is None and self._person is not None:
-            self._waiting = await _waiting_for(self._person)  # the page itself says how many wait at first
 
     async def _tell(self, viewer: Viewer) -> None:
         async with self._telling:
@@ -224,6 +231,7 @@ class Found:
     sources: list[str]
     may_name: set[str]  # keys of all sources that are no secret to the viewer
     refused: dict[tuple[str, str], tuple[str, str]]  # kind and key → the sentence's bold part and the rest
+    waiting: Waiting | None = None  # for the viewer
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]
@@ -253,15 +261,12 @@ def _look_up(
     if page is not None and not may_see(person, page):
         hidden.append((page.slug, page))
     return Found(
-        queries={
-            key: WatchedQuery.of(queries[key], wall_clock(), wishes.get(key, PLAIN))
-            for key in keys
-            if key in queries
-        },
+        queries=WatchedQuery.all_of((queries[key] for key in keys if key in queries), wall_clock(), wishes),
         rows={key: WatchedQuery.listed(queries[key]) for key in listed if key in queries},
         sources=[key for key in source_keys if key in sources],
         may_name=may_name,
         refused={(noun(thing), key): unseen_words(thing) for key, thing in hidden},
+        waiting=waiting_for(person),
     )
 
 
@@ -269,10 +274,7 @@ def _look_up(
 def _look_up_shared(keys: list[str], wishes: dict[str, Wish]) -> Found:
     """For somebody who has a link: queries, and nothing else that there is."""
     saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
-    queries = {
-        query.key: WatchedQuery.of(query, wall_clock(), wishes.get(query.key, PLAIN)) for query in saved
-    }
-    return Found(queries, {}, [], set(), {})
+    return Found(WatchedQuery.all_of(saved, wall_clock(), wishes), {}, [], set(), {})
 
 
 _still_there = database_sync_to_async(still_there)

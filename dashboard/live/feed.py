@@ -4,7 +4,8 @@ A `QueryFeed` remembers what its viewer has: it answers with all of it first, th
 since, however long that was. A slow viewer gets fewer and larger messages, and nothing ever queues up.
 """
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,8 +19,7 @@ from dashboard.live.batches import Batch
 from dashboard.live.history import Point, WindowHistory
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
-from dashboard.planning.adoption import joined_at
-from dashboard.planning.edits import edits_of
+from dashboard.planning.steps import Step, edits_of, joined_at, steps_of, warm_since
 from dashboard.queries.windows_text import brief
 from optimizer.cost import Calibration
 from optimizer.group_windows import SessionWindow
@@ -37,6 +37,15 @@ class Shared(dict[str, Any]):
     """A message that many viewers get alike, put into JSON once; what is a viewer's own comes before it."""
 
     text: str = ""
+
+    @cached_property
+    def series(self) -> frozenset[str]:
+        """Ids of the lines that it is about."""
+        return frozenset(one["id"] for one in self["series"])
+
+    @cached_property
+    def has_points(self) -> bool:
+        return any(one["points"] for one in self["series"])
 
     def own(self, **own: Any) -> "Shared":
         copy = Shared(self, **own)
@@ -128,10 +137,29 @@ class WatchedQuery:
 
     @classmethod
     def of(cls, saved: SavedQuery, now: int, wish: Wish = PLAIN) -> "WatchedQuery":
+        return cls.all_of([saved], now, {saved.key: wish})[saved.key]
+
+    @classmethod
+    def all_of(
+        cls, saved: Iterable[SavedQuery], now: int, wishes: Mapping[str, Wish]
+    ) -> dict[str, "WatchedQuery"]:
+        """By key. What the plans of a source tell is asked for once, for all its queries."""
+        by_source: dict[int, list[SavedQuery]] = defaultdict(list)
+        for query in saved:
+            by_source[query.source_id].append(query)
+        return {
+            query.key: cls._with_steps(query, steps, now, wishes.get(query.key, PLAIN))
+            for queries in by_source.values()
+            for steps in [_steps(queries, now)]
+            for query in queries
+        }
+
+    @classmethod
+    def _with_steps(cls, saved: SavedQuery, steps: list[Step], now: int, wish: Wish) -> "WatchedQuery":
         listed = cls.listed(saved, wish)
-        joined = joined_at(saved.source, saved.queries(), now)
+        joined = joined_at(steps, saved.queries(), saved.source.allowed_lateness, now)
         windows = tuple(replace(window, joined=joined.get(window.id)) for window in listed.windows)
-        return replace(listed, windows=windows, edits=edits_of(saved.source, saved.key, now - spans.KEPT_MS))
+        return replace(listed, windows=windows, edits=edits_of(steps, saved.key, now - spans.KEPT_MS))
 
     @classmethod
     def listed(cls, saved: SavedQuery, wish: Wish = PLAIN) -> "WatchedQuery":
@@ -161,6 +189,12 @@ class WatchedQuery:
         )
 
 
+def _steps(queries: list[SavedQuery], now: int) -> list[Step]:
+    source = queries[0].source
+    members = [member for query in queries for member in query.queries()]
+    return steps_of(source, min(warm_since(members, source.allowed_lateness, now), now - spans.KEPT_MS))
+
+
 def _paused(saved: SavedQuery) -> Message | None:
     if saved.paused_at is None:
         return None
@@ -185,7 +219,7 @@ class QueryFeed:
         self._hub = hub
         self._sequence = 0
         self._revision = -1
-        self._shown: set[str] = set()
+        self._shown: frozenset[str] = frozenset()
 
     def next_message(self) -> Message | None:
         """A snapshot the first time, then an update; None when there is nothing new."""
@@ -193,13 +227,12 @@ class QueryFeed:
         if revision == self._revision:
             return None
         # Viewers who have seen the same of the same query are told the same.
-        place = (self.query.told_as, self._sequence > 0, self._revision, frozenset(self._shown))
+        place = (self.query.told_as, self._sequence > 0, self._revision, self._shown)
         message = shared(self._hub, ("query", revision, place), self._message)
-        shown = {one["id"] for one in message["series"]}
         self._revision = revision
-        if self._sequence and shown == self._shown and not any(one["points"] for one in message["series"]):
+        if self._sequence and message.series == self._shown and not message.has_points:
             return None
-        self._sequence, self._shown = self._sequence + 1, shown
+        self._sequence, self._shown = self._sequence + 1, message.series
         return message.own(sequence=self._sequence)
 
     def _message(self) -> Message:

@@ -5,9 +5,11 @@ window end and shard the block of the greatest rank wins, so only the set of blo
 """
 
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nlargest
+from itertools import islice
 from math import isfinite
 from typing import NamedTuple
 
@@ -71,6 +73,8 @@ class WindowHistory:
     revision: int = 0
     _touched: dict[int, int] = field(default_factory=dict)  # end → revision, oldest change first
     _rosters: dict[int, _Roster] = field(default_factory=dict)  # newest per shard
+    _used: Counter[_Roster] = field(default_factory=Counter)  # in how many cells
+    _groups: set[GroupKey] | None = None  # of those in use, while these stay the same
     _top: tuple[int, int, list[GroupKey]] | None = None  # revision, count and answer of the last `top`
 
     def add(self, block: ResultBlock, revision: int) -> bool:
@@ -85,6 +89,9 @@ class WindowHistory:
             insort(self.ends, block.end)
         cell = _Cell(rank, revision, self._roster(block), block_values(block), block_counts(block))
         self.cells.setdefault(block.end, {})[block.shard] = cell
+        self._count_use(cell, 1)
+        if known is not None:
+            self._count_use(known, -1)
         self._touched.pop(block.end, None)
         self._touched[block.end] = self.revision = revision
         if block.final:
@@ -99,8 +106,9 @@ class WindowHistory:
 
     def groups(self) -> set[GroupKey]:
         """Every group that has a point."""
-        rosters = {id(cell.roster): cell.roster for cell in self._all_cells()}
-        return {group for roster in rosters.values() for group in roster.groups}
+        if self._groups is None:
+            self._groups = {group for roster in self._used for group in roster.groups}
+        return self._groups
 
     def top(self, count: int) -> list[GroupKey]:
         """The groups with the greatest newest final values (provisional ones while nothing is final)."""
@@ -112,9 +120,9 @@ class WindowHistory:
 
     def _newest_values(self) -> dict[GroupKey, float | None]:
         # Shards deliver one after the other: the end before the newest fills in for those still to come.
-        finals = [end for end in self.ends[::-1] if any(cell.final for cell in self.cells[end].values())]
+        finals = (end for end in reversed(self.ends) if any(cell.final for cell in self.cells[end].values()))
         values: dict[GroupKey, float | None] = {}
-        for end in reversed((finals or self.ends[::-1])[:2]):
+        for end in reversed([*islice(finals, 2)] or self.ends[:-3:-1]):
             for cell in self.cells[end].values():
                 found = cell.values.tolist()
                 values.update((group, _finite(found[at])) for group, at in cell.roster.position.items())
@@ -145,11 +153,18 @@ class WindowHistory:
     def _prune(self) -> None:
         while len(self.ends) > MAX_POINTS or self._too_old(self.ends[0]):
             end = self.ends.pop(0)
-            del self.cells[end]
+            for cell in self.cells.pop(end).values():
+                self._count_use(cell, -1)
             del self._touched[end]
 
-    def _all_cells(self) -> Iterable[_Cell]:
-        return (cell for shards in self.cells.values() for cell in shards.values())
+    def _count_use(self, cell: _Cell, by: int) -> None:
+        before = self._used[cell.roster]
+        self._used[cell.roster] += by
+        if before == 0:
+            self._groups = None
+        elif before + by == 0:
+            del self._used[cell.roster]
+            self._groups = None
 
 
 class History:

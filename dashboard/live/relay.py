@@ -19,6 +19,7 @@ from django.utils import timezone
 
 from dashboard.accounts.attention import rights_version
 from dashboard.alerts.bells import Bells, listen
+from dashboard.live.garbage import QuietCollection
 from dashboard.live.hub import Hub, Listener, process_hub
 from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
@@ -30,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 PUSH_SECONDS = 1.0  # at least
 GATHER_SECONDS = 0.05  # after the first result of a batch: the others are on their way
-PAUSE_SECONDS = 0.2  # between two pushes, at least: what comes meanwhile is told together
+PAUSE_SECONDS = 0.2  # after results were told, at least: what comes meanwhile is told together
 AT_ONCE = 25  # sockets, before others may do something in the event loop
 LOOK_SECONDS = 0.5
 ALERTS_SECONDS = 1.0
@@ -61,6 +62,7 @@ class Relay:
         newest_rights: Callable[[], int] = rights_version,
         listen: Callable[[datetime], Bells] = listen,
         note_throughput: Callable[[], object] = note_throughput,
+        nobody_waits: Callable[[], object] = lambda: None,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
@@ -68,9 +70,11 @@ class Relay:
         self._newest_plan = newest_plan
         self._newest_rights = newest_rights
         self._news = asyncio.Event()
+        self._telling = asyncio.Lock()  # meanwhile nothing new is taken in: all viewers are told the same
         self._places: Places = {}
         self._listen = listen
         self._note_throughput = note_throughput
+        self._nobody_waits = nobody_waits
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -108,7 +112,9 @@ class Relay:
     ) -> None:
         self.hub.state.broker_reachable(wall_clock())
         while True:
-            self.hub.take(await loop.run_in_executor(thread, reader.poll))
+            arrivals = await loop.run_in_executor(thread, reader.poll)
+            async with self._telling:
+                self.hub.take(arrivals)
             self._places = reader.places
             if self.hub.changed:
                 self._news.set()
@@ -120,11 +126,14 @@ class Relay:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), PUSH_SECONDS)
                 await asyncio.sleep(GATHER_SECONDS)
-            self._news.clear()
-            self.hub.shared.clear()
-            changed = frozenset(self.hub.take_changed() if self.hub.caught_up else ())
-            await self._tell(lambda listener: listener.told(changed))  # noqa: B023  (awaited here)
-            await asyncio.sleep(PAUSE_SECONDS)
+            async with self._telling:
+                self._news.clear()
+                self.hub.shared.clear()
+                changed = frozenset(self.hub.take_changed() if self.hub.caught_up else ())
+                await self._tell(lambda listener: listener.told(changed))  # noqa: B023  (awaited here)
+            if changed:
+                self._nobody_waits()
+                await asyncio.sleep(PAUSE_SECONDS)
 
     async def _tell(self, tell: Callable[[Listener], Awaitable[None]]) -> None:
         for number, listener in enumerate(tuple(self.hub.listeners), 1):
@@ -195,5 +204,6 @@ def ensure_running() -> Hub:
     global _running
     loop = asyncio.get_running_loop()
     if _running is None or _running.done() or _running.get_loop() is not loop:
-        _running = loop.create_task(Relay(process_hub, _configured_reader).run(), name="relay")
+        relay = Relay(process_hub, _configured_reader, nobody_waits=QuietCollection().nobody_waits)
+        _running = loop.create_task(relay.run(), name="relay")
     return process_hub

@@ -10,8 +10,8 @@ from dashboard.accounts.people import first_name, is_administrator
 from dashboard.boards.models import Board
 from dashboard.boards.presentation import queries_of
 from dashboard.past.models import Note
-from dashboard.planning.edits import edits_of
 from dashboard.planning.models import PlanVersion
+from dashboard.planning.steps import Step, edits_of, steps_of
 from dashboard.queries.models import SavedQuery
 
 MOST_PLANS = 200  # of a source; more are no marks any more, and each has to be read
@@ -23,17 +23,18 @@ def marks_of(
 ) -> dict[str, Any]:
     """Notes of the dashboard, and by query (of those `seen`) its own edits and the plans of its source."""
     queries = [query for key, query in queries_of(board.panels.all()).items() if key in seen]
+    steps = {source: steps_of(source, start) for source in {query.source for query in queries}}
     notes = board.notes.select_related("author").filter(time__gte=start, time__lt=until)[:MOST_NOTES]
     return {
         "notes": [note_message(note, viewer) for note in notes],
-        "queries": {query.key: query_marks(query, start, until) for query in queries},
+        "queries": {query.key: _query_marks(query, steps[query.source], start, until) for query in queries},
     }
 
 
-def query_marks(query: SavedQuery, start: int, until: int) -> list[tuple[int, str]]:
+def _query_marks(query: SavedQuery, steps: list[Step], start: int, until: int) -> list[tuple[int, str]]:
     """In order of time. A plan that a change of this query made is told by the change."""
     plans = _plans(query, start, until)
-    edits = {time: text for time, text in edits_of(query.source, query.key, start) if time < until}
+    edits = {time: text for time, text in edits_of(steps, query.key, start) if time < until}
     return sorted({**plans, **edits}.items())
 
 

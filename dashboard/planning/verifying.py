@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from dashboard.planning.adoption import joined_at
+from dashboard.planning.steps import joined_at, steps_of, warm_since
 from dashboard.platform.folder_tasks import RUNNING, FolderTask, TooMany, all_tasks, tidy
 from dashboard.queries.models import SavedQuery
 from streaming.topics import Topics
@@ -75,12 +75,14 @@ class Verifying(FolderTask):
 
 def _run(query: SavedQuery, minutes: int) -> dict[str, Any]:
     now = int(time.time() * 1000)
+    members, lateness = query.queries(), query.source.allowed_lateness
+    steps = steps_of(query.source, warm_since(members, lateness, now))
     return {
         "source": query.source.spec().to_json(),
         "spec": query.spec().to_json(),
         "key": query.key,
         "since": now - minutes * 60_000,
-        "joined": joined_at(query.source, query.queries(), now),
+        "joined": joined_at(steps, members, lateness, now),
         "bootstrap_servers": settings.KAFKA_BOOTSTRAP,
         "results": Topics(settings.TOPIC_PREFIX).results,
     }

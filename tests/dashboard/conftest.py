@@ -7,6 +7,7 @@ from django.test import Client
 
 from dashboard.accounts.people import ADMINISTRATOR, EDITOR, VIEWER, give_role
 from dashboard.models import SavedQuery, Source
+from dashboard.planning import steps
 from tests.dashboard.places import source_at
 
 PASSWORD = "heron-at-the-weir-7"
@@ -22,6 +23,13 @@ def signed_in_as(person: User) -> Client:
     client = Client()
     client.force_login(person)
     return client
+
+
+@pytest.fixture(autouse=True)
+def no_plan_of_another_test() -> None:
+    """Plans are known by their numbers in the database, which the next test's database begins anew."""
+    steps._change.cache_clear()
+    steps._queries.cache_clear()
 
 
 @pytest.fixture
