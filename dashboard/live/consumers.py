@@ -31,7 +31,7 @@ from dashboard.accounts.rights import (
     visible_queries,
     visible_sources,
 )
-from dashboard.live.feed import Message, WatchedQuery, Wish, encoded
+from dashboard.live.feed import Message, WatchedQuery, Wish, frames
 from dashboard.live.hub import Hub
 from dashboard.live.relay import ensure_running, wall_clock
 from dashboard.live.viewer import Viewer
@@ -213,8 +213,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self._send(viewer.news(wall_clock()))
 
     async def _send(self, messages: list[Message]) -> None:
-        if messages:
-            await self.send(text_data=encoded(messages))
+        for frame in frames(messages):
+            await self.send(text_data=frame)
 
 
 def _texts(value: Any, most: int = MAX_WATCHED) -> list[str]:

@@ -5,7 +5,7 @@ since, however long that was. A slow viewer gets fewer and larger messages, and 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ from streaming.results import GroupKey
 TOP_GROUPS = 8
 MOST_GROUPS = 50
 UNKNOWN_REACH_MS = 60_000
+FRAME_SIZE = 250_000
 
 Message = dict[str, Any]
 
@@ -69,9 +70,18 @@ def shared(hub: Hub, key: object, make: Callable[[], Message]) -> Shared:
 _encoder = msgspec.json.Encoder()
 
 
-def encoded(messages: Iterable[Message]) -> str:
-    """One frame."""
-    return f"[{','.join(map(_encoded, messages))}]"
+def frames(messages: Iterable[Message]) -> Iterator[str]:
+    """Lists of messages, none larger than it has to be: the first charts are drawn while others are sent."""
+    gathered: list[str] = []
+    size = 0
+    for text in map(_encoded, messages):
+        if gathered and size + len(text) > FRAME_SIZE:
+            yield f"[{','.join(gathered)}]"
+            gathered, size = [], 0
+        gathered.append(text)
+        size += len(text)
+    if gathered:
+        yield f"[{','.join(gathered)}]"
 
 
 def _encoded(message: Message) -> str:

@@ -1,15 +1,23 @@
-"""The web process: Daphne's command, which gives open pages time to come back all at once."""
+"""The web process: Daphne's command, with a server that fits open dashboards."""
 
-from argparse import ArgumentParser
+from typing import Any
 
 from daphne.management.commands.runserver import Command as Daphne
+from daphne.server import Server
 
 # Seconds. When a server of a thousand open dashboards restarts, they are back after half a minute; Daphne
-# would hang up on each that waits for more than five seconds, and all of these would begin anew.
-HANDSHAKE_SECONDS = 120
+# would hang up on each that waits for more than five, and all of these would begin anew.
+CONNECT_SECONDS = 120
+# Bytes; Daphne's limit of 1 MB holds for what is sent, too. Fifty lines of a quarter of an hour are more.
+MOST_SENT = 64 * 1024 * 1024
+
+
+class DashboardServer(Server):  # type: ignore[misc]  # Daphne has no types
+    def __init__(self, **options: Any) -> None:
+        options |= {"websocket_handshake_timeout": CONNECT_SECONDS}
+        options |= {"websocket_max_message_size": MOST_SENT, "websocket_max_frame_size": MOST_SENT}
+        super().__init__(websocket_connect_timeout=CONNECT_SECONDS, **options)
 
 
 class Command(Daphne):  # type: ignore[misc]  # Daphne has no types
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        super().add_arguments(parser)
-        parser.set_defaults(websocket_handshake_timeout=HANDSHAKE_SECONDS)
+    server_cls = DashboardServer

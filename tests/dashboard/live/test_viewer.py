@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dashboard.live.feed import TOP_GROUPS, Message, Shared, WatchedQuery, WatchedWindow, encoded
+from dashboard.live.feed import TOP_GROUPS, Message, Shared, WatchedQuery, WatchedWindow, frames
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.live.viewer import UNACKNOWLEDGED, Viewer
 from streaming.results import ResultBlock
@@ -134,5 +134,14 @@ def test_a_frame_says_what_its_messages_say(hub: Hub) -> None:
     viewer.watch({"hot": UNGROUPED}, ["sensors"], throughput=True)
     told = viewer.news(NOW)
     assert [message["type"] for message in told] == ["state", "source", "throughput", "alerts", "snapshot"]
-    assert json.loads(encoded(told)) == json.loads(json.dumps(told))
+    (frame,) = frames(told)
+    assert json.loads(frame) == json.loads(json.dumps(told))
     assert {message["clock"] for message in told if "clock" in message} == {NOW}
+
+
+def test_much_at_once_is_sent_in_frames_that_a_browser_can_take_in() -> None:
+    messages: list[Message] = [{"count": number, "text": "x" * 100_000} for number in range(5)]
+    told = [json.loads(frame) for frame in frames(messages)]
+    assert [[one["count"] for one in frame] for frame in told] == [[0, 1], [2, 3], [4]]
+    assert len(list(frames([{"text": "x" * 1_000_000}]))) == 1
+    assert list(frames([])) == []
