@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 UNITS_MS = {
     "w": 604_800_000,
@@ -19,6 +20,7 @@ class InvalidDuration(ValueError):
     """A text that is not a duration; its message is the sentence shown to people."""
 
 
+@lru_cache(maxsize=1024)  # a page with many queries reads the same few a thousand times
 def parse_duration(text: str) -> int:
     """Milliseconds of a duration such as `90s`, `5m` or `1h30m`.
 

@@ -52,7 +52,7 @@ def run(quick: bool, progress: Progress) -> Section:
 
 def _asked(made: Stage, port: int, until: int, hours: int) -> tuple[float, int, int]:
     key = made.made["boards"][0]["queries"][0]["key"]
-    address = f"http://127.0.0.1:{port}/history/{key}/?from={until - hours * 3_600_000}&to={until}"
+    address = f"http://127.0.0.1:{port}/history/?queries={key}&from={until - hours * 3_600_000}&to={until}"
     headers = {"Cookie": f"sessionid={made.made['session']}", "Accept-Encoding": "gzip"}
     seconds, body = [], b""
     for _ in range(5):
@@ -61,4 +61,4 @@ def _asked(made: Stage, port: int, until: int, hours: int) -> tuple[float, int, 
             body = answer.read()
         seconds.append(time.monotonic() - began)
     told = json.loads(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
-    return median(seconds), sum(len(one["ends"]) for one in told["series"]), len(body)
+    return median(seconds), sum(len(one["ends"]) for one in told[key]["series"]), len(body)

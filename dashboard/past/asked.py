@@ -10,6 +10,7 @@ from streaming.results import GroupKey
 LATEST_MS = 253_402_300_800_000  # the year 10000
 MOST_GROUPS = 50
 SHOWN_GROUPS = 8
+MOST_QUERIES = 200
 
 
 class BadRange(ValueError):
@@ -31,6 +32,13 @@ def asked_range(request: HttpRequest) -> Asked:
         raise BadRange("The range ends before it begins.")
     top, groups = _top(request.GET.get("top", "")), _groups(request.GET.get("groups", ""))
     return Asked(start, until, top, groups, _windows(request.GET.get("windows", "")))
+
+
+def asked_queries(request: HttpRequest) -> list[str]:
+    keys = [key for key in request.GET.get("queries", "").split(",") if key]
+    if not 1 <= len(keys) <= MOST_QUERIES:
+        raise BadRange(f"“queries” must name 1 to {MOST_QUERIES} queries, with commas between them.")
+    return keys
 
 
 def _instant(typed: str, name: str) -> int:

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.accounts.people import signed_in
@@ -88,10 +87,11 @@ def _panels(link: ShareLink) -> list[dict[str, Any]]:
 
 @login_not_required
 @require_safe
-@gzip_page
-def shared_past(request: HttpRequest, token: str, key: str) -> HttpResponse:
-    query = _shared_query(token, key)
-    return past_answer(request, query) if query else _closed()
+def shared_pasts(request: HttpRequest, token: str) -> HttpResponse:
+    link = open_link(token)
+    if link is None:
+        return _closed()
+    return past_answer(request, SavedQuery.objects.filter(key__in=queries_of(link)))
 
 
 @login_not_required

@@ -5,7 +5,7 @@ from django.urls import path
 from dashboard.past import share_views, views
 
 urlpatterns = [
-    path("history/<slug:key>/", views.query_past, name="past"),
+    path("history/", views.pasts, name="past"),
     path("history/<slug:key>/results.csv", views.query_file, name="past-file"),
     path("history/<slug:key>/policy/", views.policy_change, name="past-policy"),
     path("dashboards/<slug:slug>/marks/", views.board_marks, name="board-marks"),
@@ -14,7 +14,7 @@ urlpatterns = [
     path("dashboards/<slug:slug>/share/", share_views.share, name="share"),
     path("dashboards/<slug:slug>/share/<int:pk>/revoke/", share_views.share_revoke, name="share-revoke"),
     path("shared/<str:token>/", share_views.shared, name="shared"),
-    path("shared/<str:token>/history/<slug:key>/", share_views.shared_past, name="shared-past"),
+    path("shared/<str:token>/history/", share_views.shared_pasts, name="shared-past"),
     path("shared/<str:token>/history/<slug:key>/results.csv", share_views.shared_file, name="shared-file"),
     path("shared/<str:token>/marks/", share_views.shared_marks, name="shared-marks"),
 ]

@@ -1,20 +1,22 @@
 """The past of queries for charts and as files, notes, and how long results are kept."""
 
+import gzip
 from collections.abc import Collection, Iterator
 
 import msgspec
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.cache import patch_vary_headers
 from django.utils.text import slugify
-from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, check_may_see, visible_queries
 from dashboard.boards.models import Board
-from dashboard.past.asked import BadRange, asked_range
+from dashboard.past.asked import BadRange, asked_queries, asked_range
 from dashboard.past.forms import NoteForm, PolicyForm
 from dashboard.past.marks import marks_of, may_remove, note_message
 from dashboard.past.models import HistoryPolicy, Note
@@ -23,9 +25,9 @@ from dashboard.queries.models import SavedQuery
 
 
 @require_safe
-@gzip_page
-def query_past(request: HttpRequest, key: str) -> HttpResponse:
-    return past_answer(request, _seen_query(request, key))
+def pasts(request: HttpRequest) -> HttpResponse:
+    """Of those of the queries asked for that this person may see."""
+    return past_answer(request, visible_queries(signed_in(request)))
 
 
 @require_safe
@@ -75,12 +77,25 @@ def policy_change(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(query)
 
 
-def past_answer(request: HttpRequest, query: SavedQuery) -> HttpResponse:
+def past_answer(request: HttpRequest, seen: QuerySet[SavedQuery]) -> HttpResponse:
+    """By key, all queries of a page at once: each for itself would ask anew who asks, and may."""
     try:
-        asked = asked_range(request)
+        asked, keys = asked_range(request), asked_queries(request)
     except BadRange as problem:
         return JsonResponse({"problem": str(problem)}, status=422)
-    return HttpResponse(msgspec.json.encode(past_of(query, asked)), content_type="application/json")
+    queries = seen.select_related("source").filter(key__in=keys)
+    told = {query.key: past_of(query, asked) for query in queries}
+    return _packed(request, msgspec.json.encode(told))
+
+
+def _packed(request: HttpRequest, body: bytes) -> HttpResponse:
+    """By hand, as `gzip_page` packs a tenth tighter and takes five times as long, for which charts wait."""
+    response = HttpResponse(body, content_type="application/json")
+    patch_vary_headers(response, ["Accept-Encoding"])
+    if "gzip" in request.headers.get("Accept-Encoding", ""):
+        response.content = gzip.compress(body, compresslevel=1)
+        response["Content-Encoding"] = "gzip"
+    return response
 
 
 def file_answer(request: HttpRequest, query: SavedQuery) -> HttpResponseBase:

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawable } from "../../static/js/live/linechart.js";
+import { PastLoader } from "../../static/js/live/past.js";
 import { QuerySeries, thinned } from "../../static/js/live/series.js";
 import { outOfRange } from "../../static/js/live/states.js";
 
@@ -119,4 +120,24 @@ test("a shorter range in full detail drops what was thinned", () => {
   assert.ok(ends(query)[0] < NOW - 5 * HOUR);
   query.keep(15 * MINUTE);
   assert.equal(ends(query)[0], NOW - 10 * MINUTE);
+});
+
+test("panels that ask in the same moment ask once, and each gets its own", async () => {
+  const asked = [];
+  globalThis.location = { href: "http://here/dashboards/hall/" };
+  globalThis.fetch = async (address) => {
+    asked.push(address.href);
+    return { ok: true, json: async () => ({ a: { from: 1 }, b: { from: 2 } }) };
+  };
+  const taken = {};
+  const loaders = ["a", "b", "gone"].map((key) => {
+    const loader = new PastLoader({ key, lacking: new Set(), takeRange: (answer) => (taken[key] = answer) }, "/history/");
+    loader.need({ from: 10, until: 20, key: "10-20", live: false });
+    return loader;
+  });
+  await new Promise((done) => setTimeout(done, 20));
+  assert.equal(asked.length, 1);
+  assert.match(asked[0], /^http:\/\/here\/history\/\?from=10&to=20&top=8&windows=.*&queries=a%2Cb%2Cgone$/);
+  assert.deepEqual(taken, { a: { from: 1 }, b: { from: 2 } });
+  assert.deepEqual(loaders.map(({ problem, loading }) => [problem, loading]), [["", false], ["", false], ["The server does not know it.", false]]);
 });

@@ -3,6 +3,42 @@ const TOLD_MS = 15 * 60_000; // how far back the socket tells everything
 const SLACK_MS = 60_000;
 const AGAIN_MS = 5_000; // groups may come and go every second: their past is not asked for as often
 
+const waiting = new Map(); // address without queries → key of a query → how its question is settled
+
+/** The past of a query. Questions of the same moment that differ in their query alone are one request. */
+function askedTogether(base, key, asked) {
+  const address = new URL(base, location.href);
+  for (const [name, value] of Object.entries(asked)) if (value !== "") address.searchParams.set(name, value);
+  if (!waiting.has(address.href)) {
+    waiting.set(address.href, new Map());
+    setTimeout(() => send(address));
+  }
+  const questions = waiting.get(address.href);
+  if (!questions.has(key)) {
+    const question = {};
+    question.answer = new Promise((resolve, reject) => Object.assign(question, { resolve, reject }));
+    questions.set(key, question);
+  }
+  return questions.get(key).answer;
+}
+
+async function send(address) {
+  const questions = waiting.get(address.href);
+  waiting.delete(address.href);
+  address.searchParams.set("queries", [...questions.keys()].join(","));
+  try {
+    const answer = await fetch(address, { headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    const told = await answer.json();
+    for (const [key, { resolve, reject }] of questions) {
+      if (key in told) resolve(told[key]);
+      else reject(new Error("The server does not know it."));
+    }
+  } catch (problem) {
+    for (const { reject } of questions.values()) reject(problem);
+  }
+}
+
 export class PastLoader {
   #asked = null;
   #abort = null;
@@ -73,12 +109,10 @@ export class PastLoader {
     const abort = (this.#abort = new AbortController());
     [this.loading, this.askedAt] = [true, performance.now()];
     try {
-      const address = new URL(`${this.base}${this.query.key}/`, location.href);
       const { groups: top, windows } = this.wish();
-      for (const [name, value] of Object.entries({ ...asked, top, windows: JSON.stringify(windows) })) if (value !== "") address.searchParams.set(name, value);
-      const answer = await fetch(address, { signal: abort.signal, headers: { Accept: "application/json" } });
-      if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
-      take(await answer.json());
+      const answer = await askedTogether(this.base, this.query.key, { ...asked, top, windows: JSON.stringify(windows) });
+      if (abort.signal.aborted) return;
+      take(answer);
       this.problem = "";
     } catch (problem) {
       if (abort.signal.aborted) return;

@@ -1,9 +1,11 @@
 """The past over the web: for charts, as a file, by a link; notes and policies."""
 
 import csv
+import gzip
 import io
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -11,7 +13,8 @@ from django.contrib.auth.models import User
 from django.test import Client, override_settings
 from django.utils import timezone
 
-from dashboard.models import Board, HistoryPolicy, Note, Panel, SavedQuery, ShareLink
+from dashboard.accounts.levels import NOTHING
+from dashboard.models import Board, HistoryPolicy, Note, Panel, SavedQuery, ShareLink, Source
 from dashboard.past.known import known_windows
 from dashboard.past.links import make_link, revoke
 from dashboard.past.writing import Writer
@@ -43,8 +46,15 @@ def hall(hot: SavedQuery, ana: User) -> Board:
     return board
 
 
+def past(client: Client, query: SavedQuery, base: str = "", **asked: str) -> dict[str, Any]:
+    told: dict[str, Any] = client.get(f"{base}/history/", {**RANGE, "queries": query.key, **asked}).json()
+    assert list(told) == [query.key]
+    answer: dict[str, Any] = told[query.key]
+    return answer
+
+
 def test_a_chart_gets_the_groups_with_the_greatest_results(kept: SavedQuery, as_bo: Client) -> None:
-    told = as_bo.get(f"/history/{kept.key}/", {**RANGE, "top": 2}).json()
+    told = past(as_bo, kept, top="2")
     assert [(one["id"], one["group"]) for one in told["series"]] == [
         ("1m/10s|=d2", ["=d2"]),
         ("1m/10s|d1", ["d1"]),
@@ -57,9 +67,28 @@ def test_a_chart_gets_the_groups_with_the_greatest_results(kept: SavedQuery, as_
 
 
 def test_a_chart_may_ask_for_certain_groups(kept: SavedQuery, as_bo: Client) -> None:
-    told = as_bo.get(f"/history/{kept.key}/", {**RANGE, "groups": '[["d3"], ["d9"]]'}).json()
+    told = past(as_bo, kept, groups='[["d3"], ["d9"]]')
     assert [one["group"] for one in told["series"]] == [["d3"]]
     assert told["series"][0]["values"] == [None, None]
+
+
+def test_a_page_asks_for_all_its_queries_at_once_and_gets_those_that_may_be_seen(
+    kept: SavedQuery, as_bo: Client, ana: User
+) -> None:
+    counts = {"computations": [{"aggregate": "count"}], "windows": [{"range": "1m"}]}
+    other = SavedQuery.objects.create(source=kept.source, name="Other", **counts)
+    connection = kept.source.connection
+    hidden = Source.objects.create(
+        key="hidden", name="Hidden", topic="t", connection=connection, created_by=ana, for_all=NOTHING
+    )
+    secret = SavedQuery.objects.create(source=hidden, name="Secret", **counts)
+    asked = {**RANGE, "queries": f"{kept.key},{other.key},{secret.key},nothing"}
+    answer = as_bo.get("/history/", asked)
+    packed = as_bo.get("/history/", asked, headers={"accept-encoding": "br, gzip"})
+    assert packed["Content-Encoding"] == "gzip" and gzip.decompress(packed.content) == answer.content
+    told = answer.json()
+    assert set(told) == {kept.key, other.key}
+    assert told[kept.key]["series"] and not told[other.key]["series"]
 
 
 @pytest.mark.parametrize(
@@ -70,6 +99,8 @@ def test_a_chart_may_ask_for_certain_groups(kept: SavedQuery, as_bo: Client) -> 
         ({"from": END + 7_200_000}, "The range ends before it begins."),
         ({"top": "51"}, "“top” must be a number from 1 to 50."),
         ({"top": "²"}, "“top” must be a number from 1 to 50."),
+        ({"queries": ""}, "“queries” must name 1 to 200 queries, with commas between them."),
+        ({"queries": "a," * 201}, "“queries” must name 1 to 200 queries, with commas between them."),
         ({"groups": "d1"}, "“groups” must be a list as JSON."),
         ({"groups": '[{"a": 1}]'}, "“groups” must be a list of at most 50 groups as JSON."),
         ({"groups": "[[[]]]"}, "“groups” must be a list of at most 50 groups as JSON."),
@@ -78,7 +109,7 @@ def test_a_chart_may_ask_for_certain_groups(kept: SavedQuery, as_bo: Client) -> 
 def test_an_address_that_makes_no_sense_is_refused_in_words(
     asked: dict[str, str], sentence: str, kept: SavedQuery, as_bo: Client
 ) -> None:
-    answer = as_bo.get(f"/history/{kept.key}/", {**RANGE, **asked})
+    answer = as_bo.get("/history/", {**RANGE, "queries": kept.key, **asked})
     assert (answer.status_code, answer.json()) == (422, {"problem": sentence})
 
 
@@ -164,16 +195,18 @@ def test_a_link_shows_the_dashboard_and_nothing_else(
     assert "side-link" not in shown.content.decode()
     assert shown["Content-Security-Policy"] == "frame-ancestors 'self'"
     assert shown["Referrer-Policy"] == "no-referrer"
-    assert stranger.get(f"/shared/{token}/history/{kept.key}/", RANGE).json()["series"]
+    assert past(stranger, kept, f"/shared/{token}")["series"]
     assert stranger.get(f"/shared/{token}/history/{kept.key}/results.csv", RANGE).status_code == 200
     assert stranger.get(f"/shared/{token}/marks/", RANGE).json()["notes"] == []
     other = SavedQuery.objects.create(
         source=kept.source, name="Other", computations=[{"aggregate": "count"}], windows=[{"range": "1m"}]
     )
-    assert stranger.get(f"/shared/{token}/history/{other.key}/", RANGE).status_code == 404
+    both = {**RANGE, "queries": f"{kept.key},{other.key}"}
+    assert list(stranger.get(f"/shared/{token}/history/", both).json()) == [kept.key]
+    assert stranger.get(f"/shared/{token}/history/{other.key}/results.csv", RANGE).status_code == 404
     assert stranger.get("/dashboards/hall/").status_code == 302
     revoke(ShareLink.objects.get())
-    for address in ("", f"history/{kept.key}/", f"history/{kept.key}/results.csv", "marks/"):
+    for address in ("", "history/", f"history/{kept.key}/results.csv", "marks/"):
         assert stranger.get(f"/shared/{token}/{address}", RANGE).status_code == 404
     assert "shows nothing any more" in stranger.get(f"/shared/{token}/").content.decode()
 
