@@ -21,7 +21,7 @@ def source_settings(request: HttpRequest, key: str) -> HttpResponse:
     form = SettingsForm(source, request.POST)
     if not form.is_valid():
         source.refresh_from_db()
-        context = {**page_context(request, source, "settings"), "form": form}
+        context = page_context(request, source, "settings", form)
         return render(request, "sources/page.html", context, status=422)
     plan = change_source(form, signed_in(request))
     messages.info(request, f"Saved “{source.name}”.")

@@ -266,9 +266,14 @@ class SettingsForm(ReadingForm):
         return super()._others().exclude(pk=self.source.pk)
 
     def clean_schema(self) -> list[list[str]]:
+        """Types can be corrected, and fields be added after those that are known."""
         fields = super().clean_schema() if _all(self.data, "field") else self.source.schema
-        if [name for name, _ in fields] != [name for name, _ in self.source.schema]:
+        known = [name for name, _ in self.source.schema]
+        if [name for name, _ in fields[: len(known)]] != known:
             raise forms.ValidationError("The fields of the source changed meanwhile: look at them again.")
+        for name, kind in self.typed_fields()[len(known) :]:
+            if name and not kind:
+                raise forms.ValidationError(f"Choose a type for {name}.")
         for query in self.source.queries.all():
             try:
                 check_fields(query.spec(), dict(fields))  # type: ignore[arg-type]  # of KINDS alone
@@ -276,6 +281,11 @@ class SettingsForm(ReadingForm):
                 sentence = f"The query “{query.name}” would fail: {problem.sentence} Change it first."
                 raise forms.ValidationError(sentence) from problem
         return fields
+
+    def typed_fields(self) -> list[tuple[str, str]]:
+        """Names and types, those of the source if none were sent."""
+        sent = list(zip(_all(self.data, "field"), _all(self.data, "kind"), strict=False))
+        return [(name.strip(), kind) for name, kind in sent or self.source.schema]
 
     def save(self) -> Source:
         self.source.name = self.cleaned_data["name"]

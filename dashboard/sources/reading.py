@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import available_timezones
 
-from dashboard.sources.forms import DELIMITED, KINDS, TIME_CHOICES, UNIT_CHOICES
-from dashboard.sources.models import Source
+from dashboard.sources.forms import DELIMITED, KINDS, TIME_CHOICES, UNIT_CHOICES, SettingsForm
 from streaming.inference import InferredField
 
 
@@ -52,8 +51,18 @@ def corrected(fields: list[ShownField], names: list[str], kinds: list[str]) -> l
     ]
 
 
-def saved_fields(source: Source) -> list[ShownField]:
-    return [ShownField(name, kind) for name, kind in source.schema]
+def settings_fields(form: SettingsForm) -> list[ShownField]:
+    """The fields of a saved source, with the types as they were typed."""
+    return [ShownField(*one) for one in form.typed_fields()[: len(form.source.schema)]]
+
+
+def added_field(form: SettingsForm, suggested: Mapping[str, str]) -> ShownField:
+    """The line for one field more: as it was typed, or as the page that led here suggests it."""
+    typed = form.typed_fields()[len(form.source.schema) :]
+    if typed:
+        return ShownField(*typed[0])
+    kind = suggested.get("kind", "")
+    return ShownField(suggested.get("field", ""), kind if kind in KINDS else "")
 
 
 def reading_context(fields: list[ShownField], typed: Mapping[str, Any] | None = None) -> dict[str, Any]:

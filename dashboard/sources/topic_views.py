@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
+from dashboard.accounts.people import signed_in
+from dashboard.accounts.rights import may_change
 from dashboard.sources.dead_letters import check_again, find_letter, recent_dead_letters
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
 from dashboard.sources.models import Source
@@ -38,7 +40,7 @@ def _told(
 ) -> HttpResponse:
     """What Kafka says of the source, under that name in the template; or why it says nothing."""
     source = get_object_or_404(Source, key=key)
-    context: dict[str, Any] = {"source": source}
+    context: dict[str, Any] = {"source": source, "may_change": may_change(signed_in(request), source)}
     try:
         context[name] = ask(source)
     except KafkaProblem as problem:

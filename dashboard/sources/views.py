@@ -11,7 +11,7 @@ from dashboard.accounts.rights import may_change, visible_sources
 from dashboard.connections.models import Connection
 from dashboard.sources.forms import UNIT_CHOICES, SettingsForm
 from dashboard.sources.models import Source
-from dashboard.sources.reading import reading_context, saved_fields
+from dashboard.sources.reading import added_field, reading_context, settings_fields
 
 SEEK_CHOICES = (
     ("live", "Live"),
@@ -38,18 +38,22 @@ def source_page(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "sources/page.html", page_context(request, source, tab or TABS[0]))
 
 
-def page_context(request: HttpRequest, source: Source, tab: str) -> dict[str, Any]:
+def page_context(
+    request: HttpRequest, source: Source, tab: str, form: SettingsForm | None = None
+) -> dict[str, Any]:
     """What every tab of a source's page needs; settings are shown to who may change them alone."""
     may = may_change(signed_in(request), source)
+    form = form or SettingsForm(source)
     shown = TABS if may else TABS[:-1]
     return {
         "source": source,
         "tab": tab if tab in shown else TABS[0],
         "unit": dict(UNIT_CHOICES).get(source.time_unit, ""),
-        **reading_context(saved_fields(source)),
+        **reading_context(settings_fields(form)),
+        "added": added_field(form, request.GET),
         "queries": source.queries.select_related("owner"),
         "may_change": may,
-        "form": SettingsForm(source),
+        "form": form,
         "connections": Connection.objects.all(),
         "unit_choices": UNIT_CHOICES,
         "seek_choices": SEEK_CHOICES,

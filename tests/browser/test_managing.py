@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
+from tests.browser.test_path import drawn
 from tests.secured import PASSWORD, SecuredBroker
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
@@ -41,7 +42,9 @@ def call(page: Page, address: str, body: dict[str, Any]) -> Any:
     return answer.json()
 
 
-def add_source(page: Page, millrace: Millrace, name: str, *values: bytes) -> str:
+def add_source(
+    page: Page, millrace: Millrace, name: str, *values: bytes, fields: list[tuple[str, str]] = FIELDS
+) -> str:
     """A source on a topic of its own with these messages; the address of its page."""
     create_topics(millrace.bootstrap_servers, [NewTopic(name, 2, 1)])
     produce(millrace.bootstrap_servers, name, list(values))
@@ -50,7 +53,7 @@ def add_source(page: Page, millrace: Millrace, name: str, *values: bytes) -> str
         "name": name,
         "connection": call(page, "connections", servers)["key"],
         "topic": name,
-        "fields": [{"name": field, "type": kind} for field, kind in FIELDS],
+        "fields": [{"name": field, "type": kind} for field, kind in fields],
         "event_time": "ts",
     }
     return f"/sources/{call(page, 'sources', told)['key']}/"
@@ -169,6 +172,37 @@ def test_a_refused_message_is_found_with_its_reason_and_a_used_source_says_whom_
     expect(page.get_by_text("1 query pauses for that long: “Totals”.")).to_be_visible()
     expect(page.get_by_text("1 query reads it; delete it first.")).to_be_visible()
     expect(page.get_by_role("button", name="Delete source").first).to_be_disabled()
+
+
+def test_messages_that_were_refused_are_counted_once_the_source_is_mended(
+    page: Page, millrace: Millrace
+) -> None:
+    now = int(time.time() * 1000)
+    parcels = [json.dumps({"ts": now - n, "order": n or "first"}).encode() for n in range(11)]
+    fields = [("ts", "integer"), ("order", "integer")]
+    source = add_source(page, millrace, "parcels", *parcels, fields=fields)
+    counted = {"computations": [{"aggregate": "distinct_count", "field": "order"}], "windows": "1m"}
+    key = call(page, "queries", {"source": "parcels", "name": "Parcels", **counted})["key"]
+    wait_until_counted(page, key, 10)
+
+    page.goto(f"{source}?tab=settings")
+    page.get_by_text("Fields and their types").click()
+    page.get_by_label("Type of order").select_option("text")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_text("Saved “parcels”.")).to_be_visible()
+    page.goto(f"{source}?tab=dead-letters")
+    page.get_by_role("button", name="Would they be read now?").click()
+    expect(page.locator("#letter-check")).to_contain_text("1 of the newest 1 would be read")
+    wait_until_counted(page, key, 11)
+
+
+def wait_until_counted(page: Page, key: str, count: int) -> None:
+    """So many events are in all windows that the query's chart draws."""
+    page.goto(f"/queries/{key}/")
+    deadline = time.monotonic() + 150  # the job may have to start first
+    while (told := [sum(value for _, value, _ in points) for points in drawn(page).values()]) != [count]:
+        assert time.monotonic() < deadline, told
+        page.wait_for_timeout(500)
 
 
 def test_a_source_is_deleted_by_who_types_its_name(page: Page, millrace: Millrace) -> None:

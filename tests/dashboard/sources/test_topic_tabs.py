@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import LazySettings
 from django.conf import settings as configured
+from django.contrib.auth.models import User
 from django.test import Client
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import (
@@ -104,6 +105,12 @@ def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
     page = get(as_bo, "overview")
     assert "4 of 5: temp is text, not a number." in page
     assert "is saved as number, and is text now" in page
+    assert "Add it" not in page  # Bo may not change it
+    sensors.created_by = User.objects.get(username="bo")
+    sensors.save()
+    assert "?tab=settings&amp;field=fan&amp;kind=integer" in get(as_bo, "overview")
+    settings = as_bo.get("/sources/sensors/?tab=settings&field=fan&kind=integer").content.decode()
+    assert 'value="fan"' in settings
 
 
 def test_an_empty_topic_has_nothing_to_compare(

@@ -163,3 +163,29 @@ def test_types_can_be_corrected_later_but_not_under_a_query(as_ana: Client, hot:
     assert "The query “Hot devices” would fail: “temp” is text" in page
     as_ana.post("/sources/sensors/settings/", typed | {"kind": ["integer", "text", "integer", "boolean"]})
     assert Source.objects.get().types["temp"] == "integer"
+
+
+def test_a_field_that_messages_have_by_now_is_added_and_what_was_typed_stays(
+    as_ana: Client, hot: SavedQuery
+) -> None:
+    names, kinds = ["ts", "device", "temp", "ok"], ["integer", "text", "integer", "boolean"]
+    typed = {"name": "sensors", "field": [*names, " fan.speed "], "kind": [*kinds, ""]}
+    page = as_ana.post("/sources/sensors/settings/", typed).content.decode()
+    assert "Choose a type for fan.speed." in page
+    assert 'value="fan.speed"' in page
+    assert page.count('<option value="integer" selected>') == 2  # also of temp, which is a number still
+    as_ana.post("/sources/sensors/settings/", typed | {"kind": [*kinds, "number"]})
+    added = Source.objects.get()
+    assert added.types == dict(zip(names, kinds, strict=True)) | {"fan.speed": "number"}
+    as_ana.post("/sources/sensors/settings/", {"name": "sensors", "field": names, "kind": kinds})
+    assert Source.objects.get().types == added.types  # a page that did not know of it takes nothing away
+
+
+def test_no_field_has_to_be_added(as_ana: Client, hot: SavedQuery) -> None:
+    typed = {
+        "field": ["ts", "device", "temp", "ok", ""],
+        "kind": ["integer", "text", "number", "boolean", ""],
+    }
+    answer = as_ana.post("/sources/sensors/settings/", {"name": "Plant", **typed})
+    assert answer.status_code == 302
+    assert (Source.objects.get().name, len(Source.objects.get().schema)) == ("Plant", 4)
