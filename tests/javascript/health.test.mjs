@@ -36,6 +36,12 @@ test("before anything was measured, nothing is made up", () => {
   assert.deepEqual(cells({ ...unknown, state: "absent" })[1], ["–", "", "no query asks for it"]);
 });
 
+test("while the broker is away, or its past is still read, nothing is said of queries", () => {
+  const down = { state: { ...STATE, broker: { state: "down", since: NOW } } };
+  for (const health of ["absent", "running"]) assert.deepEqual(cells({ state: health }, down)[0], ["–", "", "broker not reachable"]);
+  assert.deepEqual(cells({ state: "absent" }, { state: { ...STATE, caught_up: false } })[1], ["–", "", "connecting"]);
+});
+
 test("partitions are named, and counted when there are many", () => {
   assert.equal(named([4]), "partition 4");
   assert.equal(named([1, 4, 7]), "partitions 1, 4 and 7");

@@ -18,8 +18,8 @@ export function sourceState({ health, state, connected }) {
   return ["", "Healthy", "the job reads this topic"];
 }
 
-/** Whether figures of now can be told: a stopped job and an unread source have none. */
-const isRead = ({ health, state, connected }) => connected && !jobIsDown(state) && ["running", "starting"].includes(health.state);
+/** Whether figures of now can be told: a stopped job, an unread source and a silent broker have none. */
+const isRead = ({ health, state, connected }) => connected && state?.broker.state !== "down" && !jobIsDown(state) && ["running", "starting"].includes(health.state);
 
 function rate(facts) {
   const { health } = facts;
@@ -91,6 +91,8 @@ function idle(facts) {
 function why(facts) {
   const { health, state, connected } = facts;
   if (!connected) return "reconnecting";
+  if (state?.broker.state === "down") return "broker not reachable";
+  if (!state?.caught_up) return "connecting";
   if (health.state === "absent") return "no query asks for it";
   if (jobIsDown(state)) return "job stopped";
   return health.state === "failing" ? "the source is failing" : null;
