@@ -137,6 +137,7 @@ def alert_saved(page: Page) -> None:
 def home_told(page: Page) -> None:
     page.locator(".spark path").first.wait_for(state="attached")
     page.locator(".job-figures").wait_for(state="attached")
+    page.get_by_text("Healthy").first.wait_for(state="attached")
 
 
 def read(page: Page) -> None:
