@@ -38,6 +38,13 @@ class Outcome:
     regrouped: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
 
+    def moved_slices(self) -> dict[str, list[int]]:
+        """By lane, the starts of the slices that were touched, in order."""
+        starts: dict[str, list[int]] = {}
+        for lane, start in sorted(self.touched):
+            starts.setdefault(lane, []).append(start)
+        return starts
+
     def results_by_query(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for block in self.blocks:

@@ -6,7 +6,8 @@ gives the same output, which is what makes a replayed batch harmless.
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
 
 import msgspec
 import numpy as np
@@ -276,14 +277,12 @@ class Shard:
         """Count windows that seemed complete, as later events had been seen, and that changed after all."""
         if seen is None or not outcome.touched:
             return
-        oldest: dict[str, int] = {}
-        for lane, start in outcome.touched:
-            oldest[lane] = min(start, oldest.get(lane, start))
+        moved = outcome.moved_slices()
         for member in self.meta.timeline.members:
-            since = min((oldest[s.lane] for s in member.segments if s.lane in oldest), default=LATEST)
+            since = min((moved[s.lane][0] for s in member.segments if s.lane in moved), default=LATEST)
             counted = self.meta.revisions.get(member.query, {})
             recent = seen - PROVISIONAL_WINDOWS * member.slide
-            for end in self._older_moved(member, watermark, recent, outcome):
+            for end in self._older_moved(member, watermark, recent, moved):
                 counted[end] = counted.get(end, 0) + 1
             end = member.window.first_end_after(max(since, watermark, recent))
             while end <= seen:
@@ -341,12 +340,13 @@ class Shard:
         greatest = self.meta.watermark.greatest
         if not outcome.touched or greatest is None:
             return
-        since = max(watermark, min(start for _, start in outcome.touched))
+        moved_slices = outcome.moved_slices()
+        since = max(watermark, min(starts[0] for starts in moved_slices.values()))
         single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
         for member in self.meta.timeline.members:
             until = member.window.first_end_after(greatest)
             recent = until - PROVISIONAL_WINDOWS * member.slide
-            older = self._older_moved(member, watermark, recent, outcome)
+            older = self._older_moved(member, watermark, recent, moved_slices)
             for end in (*older, *self._ends(member, max(since, recent), until)):
                 pieces = member.pieces(end - member.range, end)
                 if len(pieces) == 1:
@@ -360,12 +360,15 @@ class Shard:
             for (end, member), columns in zip(moved, found, strict=True):
                 self._emit(member, [end], self._needed(member, columns, slices), batch, False, outcome)
 
-    def _older_moved(self, member: Member, after: int, until: int, outcome: Outcome) -> Iterator[int]:
+    def _older_moved(
+        self, member: Member, after: int, until: int, moved: Mapping[str, list[int]]
+    ) -> Iterator[int]:
         """Ends in `(after, until]` of windows that moved in this batch, oldest first, some at most."""
         lanes = {segment.lane for segment in member.segments}
-        touched = sorted({start for lane, start in outcome.touched if lane in lanes and start < until})
         left = PROVISIONAL_WINDOWS
-        for start in touched:
+        for start in merge(*(moved.get(lane, ()) for lane in lanes)):
+            if start >= until:
+                return
             for end in self._ends(member, max(after, start), min(until, start + member.range)):
                 yield end
                 after, left = end, left - 1
