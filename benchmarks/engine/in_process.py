@@ -74,6 +74,7 @@ class Took:
     shard_seconds: float
     events: int
     partials: int
+    results: int
 
 
 def run(plan: Plan, backlog: Backlog) -> list[Took]:
@@ -116,6 +117,7 @@ class _Job:
             sum(meter["shard_seconds"] for meter in meters),
             meters[0]["events"],
             sum(meter["partials"] for meter in meters),
+            sum(meter["results"] for meter in meters),
         )
 
     @property
