@@ -57,6 +57,7 @@ def board(page: Page, millrace: Millrace, heat: None) -> str:
     page.goto("/dashboards/new/")
     page.get_by_label("Name").fill("Control room")
     page.get_by_role("button", name="Save dashboard").click()
+    page.wait_for_url(lambda address: not address.endswith("/new/"))  # and until its scripts have run
     page.get_by_role("button", name="Add panel").first.click()
     page.get_by_label("Query").select_option(key)
     page.locator("#add-panel").get_by_role("button", name="Add panel").click()
