@@ -11,6 +11,20 @@ from streaming.jars import jars_dir
 from streaming.java import find_java
 from tests.secured import SecuredBroker
 
+# A quarter of a second for every password is right for people and wrong for a thousand tests.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A database in a file, as it is outside of tests.
+
+    Threads share one in memory through a cache, where whoever finds a table locked fails instead of waiting.
+    """
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
