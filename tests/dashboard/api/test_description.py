@@ -1,6 +1,7 @@
 """Whatever is sent to the API, as it is described or against that, no call fails."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 import schemathesis
 from django.conf import LazySettings
 from django.contrib.auth.models import User
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
 from hypothesis import HealthCheck, given
 from hypothesis import settings as how
 from schemathesis import GenerationMode
@@ -30,6 +33,16 @@ CALLS = [
 @pytest.fixture(autouse=True)
 def own_folder(settings: LazySettings, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
+
+
+@pytest.fixture(autouse=True)
+def same_connection() -> Iterator[None]:
+    """Between two requests the database is not closed, which would end the test's transaction."""
+    request_started.disconnect(close_old_connections)
+    request_finished.disconnect(close_old_connections)
+    yield
+    request_started.connect(close_old_connections)
+    request_finished.connect(close_old_connections)
 
 
 def ended_backtest(query: SavedQuery, person: User) -> BackTest:

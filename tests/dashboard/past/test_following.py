@@ -20,7 +20,7 @@ from tests.dashboard.live.messages import block
 
 END = 1_800_000_000_000
 PATIENCE_SECONDS = 30
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # it closes its connections by itself
 
 
 @pytest.fixture
