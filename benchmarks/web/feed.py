@@ -1,4 +1,7 @@
-"""Sends results as a job would: every query once a second, the value being the time at which it was sent."""
+"""Sends results as a job would: every query once a second, the value being the time at which it was sent.
+
+With `--past` it sends what so many seconds have brought, at once, and ends.
+"""
 
 import argparse
 import json
@@ -27,12 +30,12 @@ class Feed:
         self._groups = max(1, arguments.groups)
         names = [[f"d{at}"] for at in range(self._groups)] if arguments.groups else [[]]
         self._keys = msgspec.Raw(msgspec.msgpack.encode(names))
-        self._batch = 10
+        self._batch = 0
 
-    def tick(self) -> None:
-        """One batch: the newest window final where it is over, the next one provisional."""
-        self._batch += 1
-        now = int(time.time() * 1000)
+    def tick(self, ago: int = 0) -> None:
+        """One batch of so many ms ago: the newest window final where it is over, the next one provisional."""
+        now = int(time.time() * 1000) - ago
+        self._batch = now // 1000
         end = now // self._slide * self._slide
         for window in self._windows:
             blocks = [self._block(window, end, now, final=True)]
@@ -89,7 +92,11 @@ def main() -> None:
         parser.add_argument(name, required=True)
     parser.add_argument("--groups", type=int, default=0)
     parser.add_argument("--slide", type=int, default=1)
-    feed, stopped = Feed(parser.parse_args()), False
+    parser.add_argument("--past", type=int, default=0, help="send the results of so many seconds, and end")
+    arguments = parser.parse_args()
+    feed, stopped = Feed(arguments), arguments.past > 0
+    for seconds in range(arguments.past, 0, -1):
+        feed.tick(seconds * 1000)
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal stopped

@@ -77,17 +77,18 @@ class Stage:
             time.sleep(0.1)
         return port, process
 
-    def feed(self, *, groups: int, slide: int) -> subprocess.Popen[bytes]:
-        """Results of every query once a second, until the stage ends."""
+    def feed(self, *, groups: int, slide: int, past: int = 0) -> None:
+        """Results of every query once a second, until the stage ends; so many seconds of them are there."""
         windows = [
             one for board in self.made["boards"] for query in board["queries"] for one in query["windows"]
         ]
         path = self.var_dir / "windows.json"
         path.write_text(json.dumps(windows))
-        options = ["--kafka", self.bootstrap_servers, "--prefix", PREFIX, "--windows", str(path)]
-        return self.start(
-            "-m", "benchmarks.web.feed", *options, "--groups", str(groups), "--slide", str(slide)
-        )
+        command = ["-m", "benchmarks.web.feed", "--kafka", self.bootstrap_servers, "--prefix", PREFIX]
+        command += ["--windows", str(path), "--groups", str(groups), "--slide", str(slide)]
+        if past:
+            self.run(*command, "--past", str(past))
+        self.start(*command)
 
 
 @contextmanager

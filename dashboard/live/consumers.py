@@ -105,6 +105,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         if content.get("type") == "watch":
             await self._watch(self._viewer, content)
             await self._tell(self._viewer)
+        elif self._viewer.is_owed:
+            await self._tell(self._viewer)
 
     async def told(self, changed: frozenset[str]) -> None:
         viewer = self._viewer

@@ -16,7 +16,7 @@ from django.conf import settings
 from dashboard.accounts.people import first_name
 from dashboard.live import spans
 from dashboard.live.batches import Batch
-from dashboard.live.history import Point, WindowHistory
+from dashboard.live.history import WindowHistory
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
 from dashboard.planning.steps import Step, edits_of, joined_at, steps_of, warm_since
@@ -35,18 +35,23 @@ Message = dict[str, Any]
 
 
 class Shared(dict[str, Any]):
-    """A message that many viewers get alike, put into JSON once; what is a viewer's own comes before it."""
+    """A message that many viewers get alike, put into JSON once; what is a viewer's own comes before it.
+
+    Of its lines only the text is kept: thousands of points are as many objects.
+    """
 
     text: str = ""
+    series: frozenset[str] = frozenset()  # ids of its lines
+    has_points: bool = False
 
-    @cached_property
-    def series(self) -> frozenset[str]:
-        """Ids of the lines that it is about."""
-        return frozenset(one["id"] for one in self["series"])
-
-    @cached_property
-    def has_points(self) -> bool:
-        return any(one["points"] for one in self["series"])
+    @classmethod
+    def of(cls, message: Message) -> "Shared":
+        made = cls({name: value for name, value in message.items() if name != "series"})
+        alike = {name: value for name, value in message.items() if name not in OWN_MEMBERS}
+        made.text = _encoder.encode(alike).decode()
+        made.series = frozenset(one["id"] for one in message.get("series", ()))
+        made.has_points = any(one["points"] for one in message.get("series", ()))
+        return made
 
     def own(self, **own: Any) -> "Shared":
         copy = Shared(self, **own)
@@ -61,9 +66,7 @@ def shared(hub: Hub, key: object, make: Callable[[], Message]) -> Shared:
     """The message of this key, made by whoever asks first since something was new."""
     known = hub.shared.get(key)
     if not isinstance(known, Shared):
-        known = hub.shared[key] = Shared(make())
-        alike = {name: value for name, value in known.items() if name not in OWN_MEMBERS}
-        known.text = _encoder.encode(alike).decode()
+        known = hub.shared[key] = Shared.of(make())
     return known
 
 
@@ -233,7 +236,7 @@ class QueryFeed:
 
     def next_message(self) -> Message | None:
         """A snapshot the first time, then an update; None when there is nothing new."""
-        revision = self._hub.history.revision
+        revision = self._newest_revision()
         if revision == self._revision:
             return None
         # Viewers who have seen the same of the same query are told the same.
@@ -272,34 +275,34 @@ class QueryFeed:
         history = self._hub.history.windows.get(self.query.windows[0].id)
         return len(history.groups()) if history and self.query.group_by else 0
 
-    def _series(self, window: WatchedWindow) -> list[Message]:
+    def _newest_revision(self) -> int:
+        """Of its own windows: while others move, what was made for one viewer is right for the next."""
+        known = self._hub.history.windows
+        return max((known[one.id].revision for one in self.query.windows if one.id in known), default=0)
+
+    def _series(self, window: WatchedWindow) -> Iterator[Message]:
         history = self._hub.history.windows.get(window.id) or WindowHistory()
         groups: list[GroupKey] = history.top(self.query.groups) if self.query.group_by else [()]
-        return [self._one_series(window, history, group) for group in groups]
-
-    def _one_series(self, window: WatchedWindow, history: WindowHistory, group: GroupKey) -> Message:
-        name = series_id(window.id, group)
-        whole = name not in self._shown
-        points = history.points(group, since=0 if whole else self._revision)
-        return {
-            "id": name,
-            "range": window.range,
-            "slide": window.slide,
-            "computation": window.computation,
-            "window": window.words,
-            "group": list(group),
-            "whole": whole,
-            "points": [_plain(point) for point in points],
-        }
+        names = {group: series_id(window.id, group) for group in groups}
+        fresh = [group for group in groups if names[group] not in self._shown]
+        known = [group for group in groups if names[group] in self._shown]
+        lines = history.lines(fresh) | history.lines(known, since=self._revision)
+        for group in groups:
+            yield {
+                "id": names[group],
+                "range": window.range,
+                "slide": window.slide,
+                "computation": window.computation,
+                "window": window.words,
+                "group": list(group),
+                "whole": group in fresh,
+                "points": lines[group],
+            }
 
 
 def series_id(window_id: str, group: GroupKey) -> str:
     """By which a page knows a line: its window and its group."""
     return "|".join([window_id.partition("@")[2], *map(str, group)])
-
-
-def _plain(point: Point) -> list[Any]:
-    return [point.end, point.value, point.final]
 
 
 def state_message(hub: Hub, now: int) -> Message:

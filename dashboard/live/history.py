@@ -5,17 +5,14 @@ window end and shard the block of the greatest rank wins, so only the set of blo
 """
 
 from bisect import insort
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from itertools import islice
-from math import isfinite
+from operator import itemgetter
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from dashboard.live.pages import Page
 from streaming.results import GroupKey, ResultBlock
 
 HORIZON_MS = 15 * 60_000
@@ -27,40 +24,10 @@ class Point(NamedTuple):
 
     end: int
     value: float | None
-    events: int
     final: bool
 
 
-class _Roster:
-    """The groups of a block; blocks with the same groups share one, as the keys would outweigh the values.
-
-    A group with several count windows that end in the same millisecond is there with the last of them.
-    """
-
-    def __init__(self, groups: list[GroupKey]) -> None:
-        self.position = {tuple(group): at for at, group in enumerate(groups)}
-        self.groups = list(self.position)
-
-
-@dataclass(slots=True)
-class _Cell:
-    """What is kept of the best block so far of one (window end, shard)."""
-
-    rank: tuple[bool, int]
-    revision: int
-    roster: _Roster
-    values: npt.NDArray[np.float64]
-    counts: npt.NDArray[np.int64]
-
-    @property
-    def final(self) -> bool:
-        return self.rank[0]
-
-    def point(self, end: int, group: GroupKey) -> Point | None:
-        at = self.roster.position.get(group)
-        if at is None:
-            return None
-        return Point(end, _finite(float(self.values[at])), int(self.counts[at]), self.final)
+Line = list[tuple[int, float | None, bool]]  # as many points, plain
 
 
 @dataclass
@@ -68,46 +35,54 @@ class WindowHistory:
     """The kept points of one single-window query: 15 minutes up to its newest final result."""
 
     ends: list[int] = field(default_factory=list)  # ascending
-    cells: dict[int, dict[int, _Cell]] = field(default_factory=dict)  # by window end, then shard
     newest_final: int | None = None
     revision: int = 0
-    _touched: dict[int, int] = field(default_factory=dict)  # end → revision, oldest change first
-    _rosters: dict[int, _Roster] = field(default_factory=dict)  # newest per shard
-    _used: Counter[_Roster] = field(default_factory=Counter)  # in how many cells
-    _groups: set[GroupKey] | None = None  # of those in use, while these stay the same
+    _pages: dict[int, dict[int, Page]] = field(default_factory=dict)  # by shard, then window end
+    _in_use: dict[Page, None] = field(default_factory=dict)  # those with rows, oldest change first
+    _newest: dict[int, Page] = field(default_factory=dict)  # by shard
+    _groups: set[GroupKey] | None = None  # while the pages in use stay the same
     _top: tuple[int, int, list[GroupKey]] | None = None  # revision, count and answer of the last `top`
 
     def add(self, block: ResultBlock, revision: int) -> bool:
         """Take a block in; False when it is out of reach or not newer than what is there."""
         if self._too_old(block.end):
             return False
-        rank = (block.final, block.batch)
-        known = self.cells.get(block.end, {}).get(block.shard)
-        if known is not None and known.rank >= rank:
+        pages = self._pages.setdefault(block.shard, {})
+        known = pages.get(block.end)
+        if known is not None and known.rank(block.end) >= (block.final, block.batch):
             return False
-        if block.end not in self.cells:
+        if not any(self._at(block.end)):
             insort(self.ends, block.end)
-        cell = _Cell(rank, revision, self._roster(block), block_values(block), block_counts(block))
-        self.cells.setdefault(block.end, {})[block.shard] = cell
-        self._count_use(cell, 1)
-        if known is not None:
-            self._count_use(known, -1)
-        self._touched.pop(block.end, None)
-        self._touched[block.end] = self.revision = revision
+        page = self._page(block)
+        if known is not None and known is not page:
+            self._drop(known, block.end)
+        page.put(block, revision)
+        pages[block.end] = page
+        self._use(page)
+        self.revision = revision
         if block.final:
             self.newest_final = max(block.end, self.newest_final or block.end)
         self._prune()
-        return block.end in self.cells
+        return block.end in pages
 
     def points(self, group: GroupKey, since: int = 0) -> list[Point]:
         """The group's points in order of time; with `since`, those that changed after that revision."""
-        found = (self._point(end, group) for end in self._changed_after(since))
-        return sorted(point for point in found if point is not None)
+        return [Point(*one) for one in self.lines([group], since)[group]]
+
+    def lines(self, groups: Sequence[GroupKey], since: int = 0) -> dict[GroupKey, Line]:
+        """The points of each of the groups, as `points` says, of all of them at once."""
+        parts: dict[GroupKey, list[tuple[Line, list[int]]]] = {}
+        for page in self._changed_after(since):
+            lines = page.lines(groups, since)
+            for group, values in zip(lines.groups, lines.values, strict=True):
+                line = list(zip(lines.ends, values, lines.finals, strict=True))
+                parts.setdefault(group, []).append((line, lines.batches))
+        return {group: _merged(parts.get(group, [])) for group in groups}
 
     def groups(self) -> set[GroupKey]:
         """Every group that has a point."""
         if self._groups is None:
-            self._groups = {group for roster in self._used for group in roster.groups}
+            self._groups = {group for page in self._in_use for group in page.groups}
         return self._groups
 
     def top(self, count: int) -> list[GroupKey]:
@@ -120,30 +95,42 @@ class WindowHistory:
 
     def _newest_values(self) -> dict[GroupKey, float | None]:
         # Shards deliver one after the other: the end before the newest fills in for those still to come.
-        finals = (end for end in reversed(self.ends) if any(cell.final for cell in self.cells[end].values()))
+        finals = (end for end in reversed(self.ends) if any(page.rank(end)[0] for page in self._at(end)))
         values: dict[GroupKey, float | None] = {}
         for end in reversed([*islice(finals, 2)] or self.ends[:-3:-1]):
-            for cell in self.cells[end].values():
-                found = cell.values.tolist()
-                values.update((group, _finite(found[at])) for group, at in cell.roster.position.items())
+            for page in self._at(end):
+                values.update(page.newest(end))
         return values
 
-    def _point(self, end: int, group: GroupKey) -> Point | None:
-        found = [cell for cell in self.cells[end].values() if group in cell.roster.position]
-        return max(found, key=lambda cell: cell.rank).point(end, group) if found else None
+    def _at(self, end: int) -> Iterator[Page]:
+        """The pages of all shards that have this window."""
+        return (pages[end] for pages in self._pages.values() if end in pages)
 
-    def _changed_after(self, revision: int) -> Iterator[int]:
-        for end in reversed(self._touched):
-            if self._touched[end] <= revision:
+    def _changed_after(self, revision: int) -> Iterator[Page]:
+        for page in reversed(self._in_use):
+            if page.revision <= revision:
                 return
-            yield end
+            yield page
 
-    def _roster(self, block: ResultBlock) -> _Roster:
-        known = self._rosters.get(block.shard)
-        groups = block.groups
-        if known is None or known.groups != groups:
-            known = self._rosters[block.shard] = _Roster(groups)
+    def _page(self, block: ResultBlock) -> Page:
+        """Where its row belongs: beside the shard's newest, if it has the same groups."""
+        known = self._newest.get(block.shard)
+        if known is None or not known.has_groups_of(block):
+            known = self._newest[block.shard] = Page(block)
         return known
+
+    def _use(self, page: Page) -> None:
+        if page in self._in_use:
+            del self._in_use[page]
+        else:
+            self._groups = None
+        self._in_use[page] = None
+
+    def _drop(self, page: Page, end: int) -> None:
+        page.drop(end)
+        if not page:
+            del self._in_use[page]
+            self._groups = None
 
     def _too_old(self, end: int) -> bool:
         full = len(self.ends) >= MAX_POINTS and end < self.ends[0]
@@ -153,18 +140,9 @@ class WindowHistory:
     def _prune(self) -> None:
         while len(self.ends) > MAX_POINTS or self._too_old(self.ends[0]):
             end = self.ends.pop(0)
-            for cell in self.cells.pop(end).values():
-                self._count_use(cell, -1)
-            del self._touched[end]
-
-    def _count_use(self, cell: _Cell, by: int) -> None:
-        before = self._used[cell.roster]
-        self._used[cell.roster] += by
-        if before == 0:
-            self._groups = None
-        elif before + by == 0:
-            del self._used[cell.roster]
-            self._groups = None
+            for pages in self._pages.values():
+                if end in pages:
+                    self._drop(pages.pop(end), end)
 
 
 class History:
@@ -195,14 +173,14 @@ def query_key(query_id: str) -> str:
     return query_id.partition("@")[0]  # a key has no “@”; an expression may
 
 
-def block_values(block: ResultBlock) -> npt.NDArray[np.float64]:
-    return np.frombuffer(block.values, np.float64)
-
-
-def block_counts(block: ResultBlock) -> npt.NDArray[np.int64]:
-    return block.event_counts()
-
-
-def _finite(value: float) -> float | None:
-    """None for NaN (no value in the window) and for infinities, which JSON cannot carry."""
-    return value if isfinite(value) else None
+def _merged(parts: list[tuple[Line, list[int]]]) -> Line:
+    """One line of several with the batches of their points; of one window the point of the best block."""
+    if len(parts) == 1:
+        return parts[0][0]
+    ranked = [
+        (end, final, batch, value)
+        for line, batches in parts
+        for (end, value, final), batch in zip(line, batches, strict=True)
+    ]
+    best = {end: (end, value, final) for end, final, _, value in sorted(ranked, key=itemgetter(0, 1, 2))}
+    return list(best.values())

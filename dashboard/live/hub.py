@@ -19,9 +19,6 @@ class Arrivals:
     meters: list[MeterMessage] = field(default_factory=list)
     status: list[StatusMessage] = field(default_factory=list)
 
-    def __bool__(self) -> bool:
-        return bool(self.blocks or self.meters or self.status)
-
 
 class Listener(Protocol):
     """A socket of this process."""
@@ -50,8 +47,8 @@ class Hub:
         self.bells = Bells()  # another object whenever something of the alerts has changed
 
     def take(self, arrivals: Arrivals) -> None:
-        if arrivals:
-            self.shared.clear()
+        if arrivals.meters or arrivals.status:
+            self.shared.clear()  # messages with results know by themselves how new they are
         for block in arrivals.blocks:
             if self.history.add(block):
                 self.changed.add(query_key(block.query))

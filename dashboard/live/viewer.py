@@ -1,10 +1,13 @@
 """One viewer: what is watched, what has been told, and how far behind the viewer is.
 
-The viewer acknowledges messages. With too many in flight nothing more is said; what changes meanwhile is
-told in one message later, so that a slow viewer never makes a queue grow.
+The viewer acknowledges messages. With too many or too large ones in flight nothing more is said; what changes
+meanwhile is told in one message later. So a slow viewer never makes a queue grow, and of a thousand viewers
+who come at once not all first pictures are in memory.
 """
 
 import time
+from collections import deque
+from collections.abc import Iterator
 from functools import partial
 
 from dashboard.alerts.bells import Bells
@@ -13,6 +16,7 @@ from dashboard.live.feed import Message, QueryFeed, WatchedQuery
 from dashboard.live.hub import Hub
 
 UNACKNOWLEDGED = 24  # messages in flight
+UNACKNOWLEDGED_SIZE = 100_000  # characters of messages about queries in flight
 STATE_SECONDS = 2.0
 ROWS_SECONDS = 2.0
 HEALTH_SECONDS = 15.0  # as long as the spans are that it tells of
@@ -34,7 +38,8 @@ class Viewer:
         self._rows: dict[str, WatchedQuery] = {}
         self._rows_due = 0.0
         self._throughput_sent: dict[str, int] = {}
-        self._sent = self._acknowledged = 0
+        self._sent = 0
+        self._in_flight: deque[tuple[int, int]] = deque()  # count and size, not acknowledged
         self._state_due = 0.0
         self._heard_at = time.monotonic()
         self._bells = Bells()
@@ -91,7 +96,8 @@ class Viewer:
 
     def heard(self, acknowledged: int = 0) -> None:
         self._heard_at = time.monotonic()
-        self._acknowledged = max(self._acknowledged, min(acknowledged, self._sent))
+        while self._in_flight and self._in_flight[0][0] <= acknowledged:
+            self._in_flight.popleft()
 
     def changed(self, query: str) -> None:
         self._dirty.add(query)
@@ -100,13 +106,42 @@ class Viewer:
         """The message with the count that the viewer acknowledges."""
         self._sent += 1
         if isinstance(message, feed.Shared):
+            self._in_flight.append((self._sent, len(message.text)))
             return message.own(count=self._sent)
+        self._in_flight.append((self._sent, 0))
         return {**message, "count": self._sent}
+
+    @property
+    def is_slow(self) -> bool:
+        """It has still to read what it was told."""
+        size = sum(size for _, size in self._in_flight)
+        return len(self._in_flight) >= UNACKNOWLEDGED or size >= UNACKNOWLEDGED_SIZE
+
+    @property
+    def is_owed(self) -> bool:
+        """Something of a query is left to be told, and can be."""
+        return self._hub.caught_up and not self.is_slow and not self._dirty.isdisjoint(self._feeds)
 
     def news(self, now: int) -> list[Message]:
         """What there is to say at this wall clock; empty while the viewer is slow."""
-        if self._sent - self._acknowledged >= UNACKNOWLEDGED:
+        if self.is_slow:
             return []
+        told = [self.numbered(message) for message in self._states(now) if message is not None]
+        return [*told, *self._results()] if self._hub.caught_up else told
+
+    def _results(self) -> Iterator[Message]:
+        """Of queries, until as much is in flight as may be; the others wait."""
+        self._dirty &= self.watched
+        for key in sorted(self._dirty):
+            if self.is_slow:
+                return
+            self._dirty.discard(key)
+            message = self._feeds[key].next_message()
+            if message is not None:
+                yield self.numbered(message)
+
+    def _states(self, now: int) -> list[Message | None]:
+        """Of all but queries: when it is time to say it."""
         messages: list[Message | None] = []
         if time.monotonic() >= self._state_due:
             self._state_due = time.monotonic() + STATE_SECONDS
@@ -123,10 +158,7 @@ class Viewer:
             self._rows_due = time.monotonic() + ROWS_SECONDS
             messages.append(rows.rows_message(self._hub, self._rows.values(), now))
         messages.append(self._new_alerts())
-        if self._hub.caught_up:
-            messages += [self._feeds[key].next_message() for key in sorted(self._dirty & self.watched)]
-            self._dirty.clear()
-        return [self.numbered(message) for message in messages if message is not None]
+        return messages
 
     def _source(self, key: str, now: int) -> Message:
         make = partial(feed.source_message, self._hub, key, now)

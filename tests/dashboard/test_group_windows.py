@@ -13,7 +13,7 @@ from dashboard.planning import service
 from dashboard.queries.drafts import Draft
 from dashboard.queries.windows_text import parse_windows, summary, write_windows
 from optimizer.queries import CountSpec, InvalidQuery, SessionSpec, WindowSpec
-from tests.dashboard.live.messages import block
+from tests.dashboard.live.messages import arrived, block
 
 GROUP_WINDOWS = [{"count": 100, "every": 10}, {"count": 3, "every": 3}, {"gap": "30s"}]
 
@@ -59,8 +59,7 @@ def test_every_window_is_a_series_of_its_own(visits: SavedQuery) -> None:
     watched = WatchedQuery.of(visits, now=0)
     for one in visits.queries():
         hub.history.add(block(60_000, {(): 1.0}, query=one.id))
-    message = QueryFeed(watched, hub).next_message()
-    assert message is not None
+    (message,) = arrived([QueryFeed(watched, hub).next_message() or {}])
     assert len({series["id"] for series in message["series"]}) == 3
     assert all(series["points"] == [[60_000, 1.0, True]] for series in message["series"])
 

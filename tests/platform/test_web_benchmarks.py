@@ -148,7 +148,7 @@ def test_the_simulated_server_numbers_what_it_tells() -> None:
 
 
 def test_figures_follow_from_what_viewers_saw() -> None:
-    seen = Seen(1, 1_000, 0, 90.0, 400.0, 0, 0, 1_000.0, 6e6, 0.8, 300_000_000, 200_000_000)
+    seen = Seen(1, 1_000, 0, 9.0, 90.0, 400.0, 0, 0, 1_000.0, 6e6, 0.8, 300_000_000, 200_000_000)
     section = _section(Setting(1_000, 60.0), seen, seen, seen)
     figures = {figure.name: figure for figure in section.figures}
     assert figures["p99, result on Kafka to viewer"].met

@@ -1,10 +1,13 @@
-"""Messages as the job sends them."""
+"""Messages as the job sends them, and as viewers get them."""
 
+import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from dashboard.live.feed import Message, frames
 from streaming.results import GroupKey, ResultBlock
 
 
@@ -71,3 +74,8 @@ def meter(batch: int, *, clock: int, shard: int = 0, **changed: Any) -> dict[str
 
 def status(clock: int, *, state: str = "running", since: int = 0, **sources: Any) -> dict[str, Any]:
     return {"job": "j", "state": state, "since": since, "clock": clock, "sources": sources}
+
+
+def arrived(messages: Iterable[Message]) -> list[Message]:
+    """What a browser reads of them."""
+    return [message for frame in frames(messages) for message in json.loads(frame)]

@@ -1,10 +1,9 @@
 """The history depends on which blocks came, never on their order or how often they came."""
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.live.history import HORIZON_MS, MAX_POINTS, History, Point
+from dashboard.live.history import HORIZON_MS, MAX_POINTS, History, Point, WindowHistory
 from streaming.results import GroupKey, ResultBlock
 from tests.dashboard.live.messages import block
 
@@ -76,7 +75,7 @@ def test_a_final_block_replaces_a_provisional_one_and_never_the_other_way_round(
     provisional = block(NOW, {A: 1.0}, final=False, batch=9)
     final = block(NOW, {A: 2.0}, final=True, batch=3)
     for order in ([provisional, final], [final, provisional]):
-        assert history_of(order).windows["hot@1m/10s"].points(A) == [Point(NOW, 2.0, 7, True)]
+        assert history_of(order).windows["hot@1m/10s"].points(A) == [Point(NOW, 2.0, True)]
 
 
 def test_a_later_batch_replaces_an_earlier_one() -> None:
@@ -140,19 +139,29 @@ def test_a_shard_that_is_still_to_come_does_not_lose_its_place_at_the_top() -> N
     assert history.windows["hot@1m/10s"].top(8) == [B, A]
 
 
-def test_blocks_with_the_same_groups_share_their_keys_in_memory() -> None:
-    groups = {(f"d{n}",): float(n) for n in range(100)}
-    window = history_of([block(NOW + at * 10_000, groups) for at in range(3)]).windows["hot@1m/10s"]
-    assert len({id(cell.roster) for shards in window.cells.values() for cell in shards.values()}) == 1
+@given(st.lists(st.tuples(st.integers(0, 400), st.integers(1, 3)), min_size=1, max_size=400))
+def test_windows_with_the_same_groups_share_one_page_however_many_come_and_go(places) -> None:
+    """Against what is kept without pages: by window the value of the greatest batch, of 15 minutes."""
+    window = WindowHistory()
+    kept: dict[int, tuple[int, float]] = {}
+    for revision, (at, batch) in enumerate(places, 1):
+        end, value = NOW + at * 10_000, at + batch / 10
+        window.add(block(end, {A: value, B: -value}, batch=batch), revision)
+        kept[end] = max(kept.get(end, (0, 0.0)), (batch, value))
+    since = max(kept) - HORIZON_MS
+    expected = [Point(end, value, True) for end, (_, value) in sorted(kept.items()) if end > since]
+    assert window.points(A) == expected
+    assert window.lines([B, C]) == {B: [(end, -value, True) for end, value, _ in expected], C: []}
+    assert len(window._in_use) == 1
+
+
+def test_of_a_group_in_two_shards_the_point_of_the_best_block_stays() -> None:
+    for order in ((0, 1), (1, 0)):
+        blocks = [block(NOW, {A: 1.0 + shard}, shard=shard, batch=5 - shard) for shard in order]
+        assert history_of(blocks).windows["hot@1m/10s"].points(A) == [Point(NOW, 1.0, True)]
 
 
 def test_deleted_queries_are_forgotten() -> None:
     history = history_of([block(NOW, {A: 1.0}), block(NOW, {A: 1.0}, query="cold@1m/10s")])
     history.keep_only({"cold"})
     assert set(history.windows) == {"cold@1m/10s"}
-
-
-def test_counts_travel_with_the_values() -> None:
-    one = block(NOW, {A: 1.0})
-    assert np.frombuffer(one.counts, np.int64).tolist() == [7]
-    assert history_of([one]).windows["hot@1m/10s"].points(A)[0].events == 7

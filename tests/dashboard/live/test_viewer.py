@@ -1,14 +1,15 @@
 """What one viewer is told: a snapshot, then changes; coalesced when the viewer is slow."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from dashboard.live.feed import TOP_GROUPS, Message, Shared, WatchedQuery, WatchedWindow, frames
+from dashboard.live.feed import MOST_GROUPS, TOP_GROUPS, Message, Shared, WatchedQuery, WatchedWindow, frames
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.live.viewer import UNACKNOWLEDGED, Viewer
 from streaming.results import ResultBlock
-from tests.dashboard.live.messages import block, meter
+from tests.dashboard.live.messages import arrived, block, meter
 
 NOW = 1_800_000_000_000
 MINUTE = WatchedWindow("hot@1m/10s", 60_000, 10_000)
@@ -36,7 +37,7 @@ def take(hub: Hub, viewer: Viewer, *blocks: ResultBlock) -> None:
 
 
 def of_query(messages: list[Message]) -> list[Message]:
-    return [message for message in messages if message["type"] in ("snapshot", "update")]
+    return [message for message in arrived(messages) if message["type"] in ("snapshot", "update")]
 
 
 def test_a_snapshot_comes_first_then_only_what_changed(hub: Hub) -> None:
@@ -120,7 +121,7 @@ def test_a_sources_health_adds_up_what_was_refused(hub: Hub) -> None:
 def test_viewers_who_have_seen_the_same_are_told_the_same_bytes_made_once(hub: Hub) -> None:
     first, second = watching(hub, UNGROUPED), watching(hub, UNGROUPED)
     take(hub, first, block(NOW, {(): 1.0}))
-    (of_first,), (of_second,) = of_query(first.news(NOW)), of_query(second.news(NOW))
+    of_first, of_second = first.news(NOW)[-1], second.news(NOW)[-1]
     assert isinstance(of_first, Shared)
     assert isinstance(of_second, Shared)
     assert of_first.text is of_second.text
@@ -135,7 +136,9 @@ def test_a_frame_says_what_its_messages_say(hub: Hub) -> None:
     told = viewer.news(NOW)
     assert [message["type"] for message in told] == ["state", "source", "throughput", "alerts", "snapshot"]
     (frame,) = frames(told)
-    assert json.loads(frame) == json.loads(json.dumps(told))
+    heard = json.loads(frame)
+    assert heard[-1].pop("series")[0]["points"] == [[NOW, 1.5, True]]
+    assert heard == json.loads(json.dumps(told))
     assert {message["clock"] for message in told if "clock" in message} == {NOW}
 
 
@@ -145,3 +148,22 @@ def test_much_at_once_is_sent_in_frames_that_a_browser_can_take_in() -> None:
     assert [[one["count"] for one in frame] for frame in told] == [[0, 1], [2, 3], [4]]
     assert len(list(frames([{"text": "x" * 1_000_000}]))) == 1
     assert list(frames([])) == []
+
+
+def test_the_second_picture_waits_until_the_first_has_been_read(hub: Hub) -> None:
+    large = {(f"d{n}",): n + 0.123456789 for n in range(MOST_GROUPS)}
+    for name in ("hot", "cold"):
+        past = [block(NOW + at * 10_000, large, query=f"{name}@1m/10s") for at in range(80)]
+        hub.take(Arrivals(blocks=past))
+    queries = {
+        name: replace(GROUPED, key=name, groups=MOST_GROUPS, windows=(replace(MINUTE, id=f"{name}@1m/10s"),))
+        for name in ("hot", "cold")
+    }
+    viewer = Viewer(hub)
+    viewer.watch(queries, [], throughput=False)
+    (first,) = of_query(viewer.news(NOW))
+    assert (first["query"], viewer.is_owed, viewer.news(NOW)) == ("cold", False, [])
+    viewer.heard(first["count"])
+    assert viewer.is_owed
+    (second,) = of_query(viewer.news(NOW))
+    assert (second["type"], second["query"], viewer.is_owed) == ("snapshot", "hot", False)

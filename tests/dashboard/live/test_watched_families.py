@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from dashboard.live.feed import QueryFeed, WatchedQuery, Wish
 from dashboard.live.hub import Hub
 from dashboard.models import SavedQuery
+from tests.dashboard.live.messages import arrived
 
 NOW = 1_800_000_000_000
 
@@ -14,7 +15,7 @@ NOW = 1_800_000_000_000
 def test_series_say_which_computation_they_are_of(hot: SavedQuery) -> None:
     hot.computations = [{"aggregate": "max", "field": "temp"}, {"aggregate": "p95", "field": "temp"}]
     hot.group_by = []
-    message = QueryFeed(WatchedQuery.of(hot, NOW), Hub()).next_message()
+    (message,) = arrived([QueryFeed(WatchedQuery.of(hot, NOW), Hub()).next_message() or {}])
     assert message["computations"] == ["max of temp", "p95 of temp"]
     assert [(one["id"], one["computation"]) for one in message["series"]] == [
         ("1m/10s", "max of temp"),

@@ -7,7 +7,7 @@ import pytest
 from dashboard.live.feed import QueryFeed, WatchedQuery, Wish
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.models import SavedQuery
-from tests.dashboard.live.messages import block
+from tests.dashboard.live.messages import arrived, block
 
 pytestmark = pytest.mark.django_db
 
@@ -31,8 +31,7 @@ def test_of_thousands_of_groups_the_greatest_are_sent(hot: SavedQuery) -> None:
     hub = Hub()
     values = {(f"d{number}",): float(number) for number in range(3_000)}
     hub.take(Arrivals(blocks=[block(60_000, values, query=f"{hot.key}@1m/10s")]))
-    message = QueryFeed(WatchedQuery.of(hot, 0, Wish(20)), hub).next_message()
-    assert message is not None
+    (message,) = arrived([QueryFeed(WatchedQuery.of(hot, 0, Wish(20)), hub).next_message() or {}])
     assert [one["group"] for one in message["series"]] == [
         [f"d{number}"] for number in range(2_999, 2_979, -1)
     ]
