@@ -1,5 +1,6 @@
-"""The demo's source, queries and dashboard: made once, and not again after somebody deleted them."""
+"""The demo's source, queries and dashboards: made once, and not again after somebody deleted them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,33 +61,60 @@ QUERIES = (
     },
 )
 
+WARM = [{"value": None, "colour": "ok"}, {"value": 24.0, "colour": "warn"}, {"value": 26.0, "colour": "bad"}]
+CELSIUS = {"unit": "°C", "decimals": 1}
+
+
+def _panel(kind: str, query: str | None, place: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "query": query, **dict(zip("xywh", place, strict=True)), **more}
+
+
 # “Temperature, trend” is not among them: its windows take half an hour to fill; it shows what sharing saves.
-PANELS: tuple[dict[str, Any], ...] = (
-    {"query": "Temperature, average", "kind": "line", "x": 0, "y": 0, "w": 6, "h": 19},
-    {"query": "Events", "kind": "number", "x": 6, "y": 0, "w": 3, "h": 9},
-    {
-        "query": "Temperature, average",
-        "title": "Temperature",
-        "kind": "gauge",
-        "windows": ["1m every 5s"],
-        "settings": {"least": 0.0, "greatest": 40.0},
-        "x": 6,
-        "y": 9,
-        "w": 3,
-        "h": 10,
-    },
-    {"query": "Readings not ok by site", "kind": "top", "x": 9, "y": 0, "w": 3, "h": 19},
-    {"query": "Hottest reading by site", "kind": "heat", "x": 0, "y": 19, "w": 6, "h": 12},
-    {
-        "query": "Readings not ok by site",
-        "kind": "bar",
-        "settings": {"stack": True},
-        "x": 6,
-        "y": 19,
-        "w": 6,
-        "h": 12,
-    },
+PANELS = (
+    _panel("line", "Temperature, average", (0, 0, 6, 19), settings=CELSIUS),
+    _panel("number", "Events", (6, 0, 3, 9)),
+    _panel(
+        "gauge",
+        "Temperature, average",
+        (6, 9, 3, 10),
+        title="Temperature",
+        windows=["1m every 5s"],
+        settings={**CELSIUS, "least": 0.0, "greatest": 40.0},
+    ),
+    _panel("top", "Readings not ok by site", (9, 0, 3, 19)),
+    _panel("heat", "Hottest reading by site", (0, 19, 6, 12), settings=CELSIUS),
+    _panel("bar", "Readings not ok by site", (6, 19, 6, 12), settings={"stack": True}),
 )
+
+ABOUT = """## Every kind of panel
+A thousand sensors in twelve plants. *Edit panel* in a panel’s menu shows how it is made.
+"""
+ALL_KINDS = (
+    _panel("text", None, (0, 0, 3, 9), title="About", settings={"text": ABOUT}),
+    _panel(
+        "number",
+        "Temperature, average",
+        (3, 0, 3, 9),
+        title="Temperature now",
+        windows=["1m every 5s"],
+        settings={**CELSIUS, "thresholds": WARM, "change": "5m"},
+    ),
+    _panel(
+        "gauge",
+        "Temperature, average",
+        (6, 0, 3, 9),
+        title="Temperature of five minutes",
+        windows=["5m every 10s"],
+        settings={**CELSIUS, "least": 10.0, "greatest": 30.0, "thresholds": WARM},
+    ),
+    _panel("top", "Hottest reading by site", (9, 0, 3, 28), settings={**CELSIUS, "groups": 12}),
+    _panel("line", "Temperature, average", (0, 9, 5, 19), settings={**CELSIUS, "thresholds": WARM}),
+    _panel("area", "Events", (5, 9, 4, 19), title="Events in ten seconds"),
+    _panel("stacked", "Readings not ok by site", (0, 28, 6, 16)),
+    _panel("heat", "Readings not ok by site", (6, 28, 6, 16), title="Where readings are not ok"),
+    _panel("bar", "Hottest reading by site", (0, 44, 12, 14), settings={**CELSIUS, "groups": 4}),
+)
+BOARDS = {"demo": ("Demo", PANELS), "panels": ("Every kind of panel", ALL_KINDS)}
 
 
 def seed(bootstrap_servers: str) -> bool:
@@ -118,18 +146,26 @@ def _create(bootstrap_servers: str) -> None:
         allowed_lateness=demo.LATENESS_MS,
         created_by=owner,
     )
-    board = Board.objects.create(slug="demo", name="Demo", owner=owner)
-    queries = [SavedQuery.objects.create(source=source, owner=owner, **definition) for definition in QUERIES]
-    by_name = {query.name: query for query in queries}
-    for panel in PANELS:
-        query = by_name[panel["query"]]
-        windows = panel.get("windows")
-        shows = [{"query": query.key, "windows": windows}] if windows else []
-        own = {name: value for name, value in panel.items() if name != "windows"}
-        Panel.objects.create(**{"board": board, "title": query.name, **own, "query": query, "shows": shows})
+    for definition in QUERIES:
+        SavedQuery.objects.create(source=source, owner=owner, **definition)
+    by_name = {query.name: query for query in source.queries.all()}
+    for slug, (name, panels) in BOARDS.items():
+        board = Board.objects.create(slug=slug, name=name, owner=owner)
+        Panel.objects.bulk_create(_made(board, by_name, **panel) for panel in panels)
     if owner is not None:
-        FirstBoard.objects.get_or_create(person=owner, defaults={"board": board})
+        first = Board.objects.get(slug=next(iter(BOARDS)))
+        FirstBoard.objects.get_or_create(person=owner, defaults={"board": first})
     replan(source, "The demo was set up")
+
+
+def _made(
+    board: Board, queries: dict[str, SavedQuery], query: str | None, windows: Sequence[str] = (), **own: Any
+) -> Panel:
+    panel = Panel(**{"title": query, **own, "board": board})
+    if query:
+        panel.query = queries[query]
+        panel.shows = [{"query": panel.query.key, "windows": windows}] if windows else []
+    return panel
 
 
 def _connection(bootstrap_servers: str, owner: User | None) -> Connection:

@@ -13,7 +13,8 @@ source = Source.objects.get(key="demo-sensors")
 spec = SavedQuery.objects.get(name="Temperature, average").spec()
 plan = PlanVersion.objects.get(source=source).value()
 ranges = [window.range for window in spec.windows]
-print(source.spec().types["temp"], ranges, len(plan.queries), Board.objects.get().name)
+boards = Board.objects.order_by("pk").values_list("name", flat=True)
+print(source.spec().types["temp"], ranges, len(plan.queries), *boards, sep=", ")
 Source.objects.all().delete()
 assert not demo_seed.seed("127.0.0.1:1"), "what somebody deleted must not come back"
 """
@@ -63,7 +64,7 @@ def test_migrations_and_models_work_on_postgresql(tmp_path: Path) -> None:
         second = manage("setup", "--only", "database", **environment)
         assert "Administrator" not in second
         told = manage("shell", "--no-imports", "-c", ROUND_TRIP, **environment)
-        assert told.splitlines()[-1] == "number ['10s', '1m', '5m'] 8 Demo"
+        assert told.splitlines()[-1] == "number, ['10s', '1m', '5m'], 8, Demo, Every kind of panel"
 
 
 def test_history_is_written_and_read_on_postgresql(tmp_path: Path) -> None:
