@@ -1,31 +1,33 @@
 """Takes the pictures of the documentation from a running Millrace.
 
-    ./millrace up                                  # in another terminal; let the demo run for 3 minutes
-    .venv/bin/python docs/take_screenshots.py http://127.0.0.1:8000 PASSWORD
+    ./millrace up                                  # in another terminal; let the demo run for 20 minutes
+    .venv/bin/python docs/take_screenshots.py http://127.0.0.1:8000 PASSWORD [NAME…]
 
-PASSWORD is the administrator's, ADDRESS is what `up` printed. The pictures go to docs/images; look at each
-before it is committed. Needs the test packages (./millrace test installs them) and Chromium.
+PASSWORD is the administrator's, ADDRESS is what `up` printed; with names, only those pictures are taken.
+Every page is taken four times: 1440 and 390 px wide, light and dark. All four together go to
+docs/images/pages, the wide light one alone to docs/images where a document shows it. Look at each before it
+is committed. Needs the test packages (./millrace test installs them) and Chromium.
 """
 
+import io
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 IMAGES = HERE / "images"
+SHEETS = IMAGES / "pages"
 sys.path.insert(0, str(HERE.parent))
 
 from dashboard.platform import test_tools  # noqa: E402  # the project is not a package that is installed
 
-DESKTOP = {"width": 1440, "height": 900}
-LOW = {"width": 1440, "height": 460}
-LOWER = {"width": 1440, "height": 780}
-TALL = {"width": 1440, "height": 1180}
-SMALLER = {"width": 1280, "height": 840}
-PHONE = {"width": 390, "height": 844}
+WIDE, NARROW = 1440, 390
+HIGH, LOW, TALL = 900, 560, 1180
+SHEET_SCALE, GAP = 0.7, 24
 PATIENCE_MS = 60_000
 
 
@@ -140,70 +142,100 @@ def home_told(page: Page) -> None:
     page.get_by_text("Healthy").first.wait_for(state="attached")
 
 
+def verified(page: Page) -> None:
+    page.get_by_role("button", name="Verify").click()
+    page.get_by_text("equal").first.wait_for()
+
+
+def query_paused(page: Page) -> None:
+    """A panel that says so; the query goes on afterwards."""
+    page.get_by_role("link", name="Events", exact=True).click()
+    page.get_by_role("button", name="Pause").first.click()
+    page.get_by_text("paused").first.wait_for()
+    page.wait_for_timeout(1_000)
+
+
+def query_resumed(page: Page) -> None:
+    page.get_by_role("link", name="Events", exact=True).click()
+    page.get_by_role("button", name="Resume").first.click()
+    results_drawn(page)
+
+
 def read(page: Page) -> None:
     page.wait_for_timeout(1_000)
 
 
 @dataclass(frozen=True)
-class Picture:
+class Scene:
     name: str
     address: str
     until: Callable[[Page], None] = results_drawn
-    dark: bool = False
-    viewport: dict[str, int] | None = None
+    height: int = HIGH
+    alone: bool = False  # a document shows the wide light one by itself
+    # What `until` does is done once; then the page that it led to is opened again, until this.
+    then: Callable[[Page], None] | None = None
 
 
 BUILDER = "/queries/new/?source=demo-sensors"
-PICTURES = (
-    Picture("board", "/dashboards/demo/", viewport=SMALLER),
-    Picture("board-dark", "/dashboards/demo/", dark=True, viewport=SMALLER),
-    Picture("board-phone", "/dashboards/demo/", viewport=PHONE),
-    Picture("boards", "/dashboards/", read, viewport=LOW),
-    Picture("panel-edit", "/dashboards/demo/", panel_edited),
-    Picture("home", "/", home_told, viewport=LOWER),
-    Picture("home-dark", "/", home_told, dark=True, viewport=LOWER),
-    Picture("home-phone", "/", home_told, viewport=PHONE),
-    Picture("people", "/people/", read, viewport=LOW),
-    Picture("audit", "/audit/", read, viewport=LOWER),
-    Picture("account", "/account/", read),
-    Picture("connections", "/connections/", read, viewport=LOW),
-    Picture("source-new", "/sources/new/", topic_chosen, viewport=TALL),
-    Picture("source", "/sources/demo-sensors/", health_told),
-    Picture("source-messages", "/sources/demo-sensors/?tab=messages", messages_listed),
-    Picture("source-messages-dark", "/sources/demo-sensors/?tab=messages", messages_listed, dark=True),
-    Picture("source-phone", "/sources/demo-sensors/", health_told, viewport=PHONE),
-    Picture("dead-letters", "/sources/demo-sensors/?tab=dead-letters", letters_listed),
-    Picture("query-new", BUILDER, query_typed),
-    Picture("query-new-dark", BUILDER, query_typed, dark=True),
-    Picture("query-new-phone", BUILDER, query_typed, viewport=PHONE),
-    Picture("backtest", BUILDER, back_tested),
-    Picture("query", "/queries/", query_opened),
-    Picture("queries", "/queries/", rows_told, viewport=LOW),
-    Picture("queries-dark", "/queries/", rows_told, dark=True, viewport=LOW),
-    Picture("queries-phone", "/queries/", rows_told, dark=True, viewport=PHONE),
-    Picture("plan", "/plan/", plan_drawn),
-    Picture("plan-dark", "/plan/", plan_drawn, dark=True),
-    Picture("plan-what-if", "/plan/demo-sensors/what-if/", strategies_compared, viewport=LOWER),
-    Picture("plan-preview", "/plan/demo-sensors/what-if/no_share/", strategy_previewed, viewport=LOWER),
-    Picture("tokens", "/tokens/", read, viewport=LOW),
-    Picture("api", "/api/docs", read),
-    # Last: from then on an alert fires, and pages say so.
-    Picture("alert-new", "/queries/", alert_typed),
-    Picture("alert", "/queries/", alert_saved),
-    Picture("alerts", "/alerts/", read, viewport=LOW),
+SOURCE = "/sources/demo-sensors/"
+SIGN_IN = Scene("sign-in", "/", read)
+SCENES = (
+    Scene("board", "/dashboards/demo/", alone=True),
+    Scene("panels", "/dashboards/panels/", height=TALL, alone=True),
+    Scene("board-kiosk", "/dashboards/demo/?kiosk=1"),
+    Scene("boards", "/dashboards/", read, LOW),
+    Scene("board-new", "/dashboards/new/", read),
+    Scene("board-share", "/dashboards/demo/share/", read, LOW),
+    Scene("panel-edit", "/dashboards/demo/", panel_edited, alone=True),
+    Scene("home", "/", home_told, alone=True),
+    Scene("people", "/people/", read, LOW),
+    Scene("audit", "/audit/", read),
+    Scene("account", "/account/", read),
+    Scene("notices", "/notices/", read, LOW),
+    Scene("connections", "/connections/", read, LOW),
+    Scene("connection-new", "/connections/new/", read),
+    Scene("sources", "/sources/", read, LOW),
+    Scene("source-new", "/sources/new/", topic_chosen, TALL, alone=True),
+    Scene("source", SOURCE, health_told, alone=True),
+    Scene("source-messages", f"{SOURCE}?tab=messages", messages_listed, alone=True),
+    Scene("source-consumers", f"{SOURCE}?tab=consumers", health_told),
+    Scene("dead-letters", f"{SOURCE}?tab=dead-letters", letters_listed, alone=True),
+    Scene("source-settings", f"{SOURCE}?tab=settings", health_told, TALL),
+    Scene("query-new", BUILDER, query_typed, alone=True),
+    Scene("backtest", BUILDER, back_tested, alone=True, then=results_drawn),
+    Scene("queries", "/queries/", rows_told, LOW, alone=True),
+    Scene("plan", "/plan/", plan_drawn, alone=True),
+    Scene("plan-what-if", "/plan/demo-sensors/what-if/", strategies_compared, alone=True),
+    Scene("plan-preview", "/plan/demo-sensors/what-if/no_share/", strategy_previewed, alone=True),
+    Scene("plan-history", "/plan/demo-sensors/history/", read, alone=True),
+    Scene("plan-verify", "/plan/demo-sensors/verify/", verified, alone=True, then=read),
+    Scene("tokens", "/tokens/", read, LOW),
+    Scene("api", "/api/docs", read),
+    # From here on something is paused, or an alert fires, and pages say so.
+    Scene("query-paused", "/queries/", query_paused, then=read),
+    Scene("query", "/queries/", query_resumed, then=results_drawn),
+    Scene("alert-new", "/queries/", alert_typed, alone=True),
+    Scene("alert", "/queries/", alert_saved, then=results_drawn),
+    Scene("alerts", "/alerts/", read, LOW),
+    Scene("board-firing", "/dashboards/demo/"),
 )
 
 
-def keep(page: Page, name: str) -> None:
-    page.screenshot(path=IMAGES / f"{name}.png")
+@dataclass(frozen=True)
+class Form:
+    """How a page is looked at."""
+
+    width: int
+    dark: bool
+
+
+FORMS = (Form(WIDE, dark=False), Form(NARROW, dark=False), Form(WIDE, dark=True), Form(NARROW, dark=True))
 
 
 def sign_in(browser: Browser, address: str, password: str) -> StorageState:
-    """Sign in once, taking the picture of that page on the way."""
-    context = browser.new_context(viewport=DESKTOP, base_url=address)
+    context = browser.new_context(base_url=address)
     page = context.new_page()
     page.goto("/")
-    keep(page, "sign-in")
     page.get_by_label("User name").fill("admin")
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
@@ -213,36 +245,61 @@ def sign_in(browser: Browser, address: str, password: str) -> StorageState:
     return state
 
 
-def take(browser: Browser, address: str, state: StorageState, picture: Picture) -> None:
-    context = browser.new_context(
-        viewport=picture.viewport or DESKTOP,
-        base_url=address,
-        storage_state=state,
-        color_scheme="dark" if picture.dark else "light",
-    )
-    context.set_default_timeout(PATIENCE_MS)
-    page = context.new_page()
-    page.goto(picture.address)
-    page.locator("#job-card b").first.wait_for(state="attached")
-    picture.until(page)
-    keep(page, picture.name)
-    context.close()
-    print(f"docs/images/{picture.name}.png")  # noqa: T201  # a script's progress
+def taken(browser: Browser, address: str, state: StorageState | None, scene: Scene) -> list[Image.Image]:
+    """The page in all forms."""
+    pictures, place, until = [], scene.address, scene.until
+    for form in FORMS:
+        context = browser.new_context(
+            viewport={"width": form.width, "height": scene.height if form.width == WIDE else HIGH},
+            base_url=address,
+            storage_state=state,
+            color_scheme="dark" if form.dark else "light",
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        page.goto(place)
+        if state is not None:
+            page.locator("#job-card b").first.wait_for(state="attached")
+        until(page)
+        pictures.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+        if scene.then is not None:
+            place, until = page.url, scene.then
+        context.close()
+    return pictures
 
 
-def main(address: str, password: str) -> None:
-    IMAGES.mkdir(exist_ok=True)
+def sheet(pictures: list[Image.Image]) -> Image.Image:
+    """All forms of a page beside each other: wide and narrow, light above dark."""
+    high = max(picture.height for picture in pictures)
+    whole = Image.new("RGB", (WIDE + NARROW + 3 * GAP, 2 * high + 3 * GAP), "#8a93a3")
+    for at, picture in enumerate(pictures):
+        row, column = divmod(at, 2)
+        whole.paste(picture, (GAP + column * (WIDE + GAP), GAP + row * (high + GAP)))
+    size = (round(whole.width * SHEET_SCALE), round(whole.height * SHEET_SCALE))
+    return whole.resize(size, Image.Resampling.LANCZOS)
+
+
+def keep(scene: Scene, pictures: list[Image.Image]) -> None:
+    sheet(pictures).save(SHEETS / f"{scene.name}.webp", quality=82, method=6)
+    if scene.alone:
+        pictures[0].save(IMAGES / f"{scene.name}.png", optimize=True)
+    print(f"docs/images/pages/{scene.name}.webp")  # noqa: T201  # a script's progress
+
+
+def main(address: str, password: str, names: list[str]) -> None:
+    SHEETS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=str(test_tools.chromium() or "chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         state = sign_in(browser, address, password)
-        for picture in PICTURES:
-            take(browser, address, state, picture)
+        for scene in (SIGN_IN, *SCENES):
+            if not names or scene.name in names:
+                keep(scene, taken(browser, address, None if scene is SIGN_IN else state, scene))
         browser.close()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("Usage: docs/take_screenshots.py ADDRESS PASSWORD")
-    main(sys.argv[1], sys.argv[2])
+    if len(sys.argv) < 3:
+        sys.exit("Usage: docs/take_screenshots.py ADDRESS PASSWORD [NAME…]")
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
