@@ -44,7 +44,7 @@ LIVE_RANGE = 60
 
 SECTIONS = (ROWS, *COUNTS, LATENCY)
 FAR_BEHIND = 1 / 20  # of the fastest
-FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 180, 25, 40)
+FULL = Setting(60, {1: 1_000, 5: 2_000, 20: 4_000}, Phase(300, 20_000), 3, 300, 25, 40)
 QUICK = Setting(15, {1: 1_000, 5: 2_000}, Phase(100, 20_000), 1, 60, 15, 15)
 
 
