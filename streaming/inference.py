@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from statistics import median
 from typing import Any
 
@@ -16,10 +17,12 @@ from streaming.sources import FieldType, TimeUnit
 
 EXAMPLE_LENGTH = 80
 MOST_DEPTH = 8  # of objects within objects that are looked into
+MOST_DIGITS = 400  # of a number: the greatest has 309
 _KINDS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",
+    Decimal: "number",  # of Avro
     str: "text",
     dict: "object",
     list: "list",
@@ -37,6 +40,7 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")  # 007 is a name
 _TIME_NAMES = ("timestamp", "event_time", "eventtime", "ts", "time", "occurred_at", "created_at", "date")
 _UNITS_PER_SECOND: dict[TimeUnit, float] = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_JSON = msgspec.json.Encoder(decimal_format="number")
 # A number is taken for a time if it lies between these instants in some unit; the spans do not overlap.
 _EARLIEST = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 _LATEST = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
@@ -111,7 +115,7 @@ def _fields(objects: list[dict[str, Any]], path: str) -> Iterator[InferredField]
 def _decode(value: bytes | None) -> dict[str, Any] | None:
     try:
         item = msgspec.json.decode(value or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return item if isinstance(item, dict) else None
 
@@ -150,7 +154,7 @@ def _value(text: str) -> Any:
         return None
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    number = _NUMBER.fullmatch(text)
+    number = _NUMBER.fullmatch(text) if len(text) <= MOST_DIGITS else None
     if number is None:
         return text
     return float(text) if number[2] or number[3] else int(text)
@@ -191,7 +195,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def _example(value: Any) -> str:
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    text = value if isinstance(value, str) else _JSON.encode(value).decode()
     return text if len(text) <= EXAMPLE_LENGTH else text[: EXAMPLE_LENGTH - 1] + "…"
 
 

@@ -6,6 +6,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
+from http.client import HTTPException
 
 from streaming.formats import FormatOptions
 from streaming.reach import SourceProblem
@@ -27,7 +28,8 @@ def check_address(address: str) -> str:
     """
     try:
         parts = urllib.parse.urlsplit(address)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_host = bool(parts.hostname) and parts.port != 0 and " " not in address
+        is_address = parts.scheme in ("http", "https") and has_host
     except ValueError:
         is_address = False
     if not is_address:
@@ -68,7 +70,7 @@ def _ask(address: str, number: int) -> str:
         raise SourceProblem(f"The schema registry at {address} answered with status {error.code}.") from error
     except OSError as error:
         raise SourceProblem(f"The schema registry at {address} does not answer.") from error
-    except (ValueError, KeyError, AttributeError) as error:
+    except (HTTPException, ValueError, KeyError, AttributeError) as error:
         raise SourceProblem(f"{address} answers, but not as a schema registry; check the address.") from error
     if kind != "AVRO":
         raise SourceProblem(f"Schema {number} of {address} is {kind}; only Avro can be read.")

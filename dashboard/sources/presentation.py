@@ -173,7 +173,7 @@ def cut(text: str, length: int) -> str:
 def _decoded(data: bytes | None) -> Any:
     try:
         return msgspec.json.decode(data or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -146,7 +146,7 @@ def _plain(data: bytes | None, *, as_json: bool = False) -> Any:
         if as_json and data:
             msgspec.json.decode(data)
             return msgspec.Raw(data.strip().replace(b"\r", b" ").replace(b"\n", b" "))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
     except UnicodeDecodeError:
         return {"base64": data}

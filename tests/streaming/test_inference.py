@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streaming.inference import guess_time_unit, infer
+from streaming.formats import FormatOptions
+from streaming.formats.avro import records
+from streaming.inference import guess_time_unit, infer, infer_objects
+from tests.avro import LOGICAL, LOGICAL_RECORD, written
 
 
 def encoded(*objects: object) -> list[bytes]:
@@ -79,6 +82,30 @@ def test_what_is_no_json_object_is_counted_but_not_read() -> None:
     inference = infer([b"{broken", None, b"[1]", b"7", b"\xff\xfe", b'{"a": 1}'])
     assert (inference.messages, inference.readable) == (6, 1)
     assert inference.schema == [("a", "integer")]
+
+
+def test_what_is_nested_too_deeply_or_too_long_for_a_number_is_looked_at_without_failing() -> None:
+    assert infer([b'{"a":' + b"[" * 100_000, b'{"a": 1}']).readable == 1
+    assert infer([b"1" * 5_000 + b",2"], "csv").schema == [("column_1", "text"), ("column_2", "integer")]
+
+
+def test_every_logical_type_of_avro_has_its_type_or_a_reason() -> None:
+    options = FormatOptions(avro_schema=json.dumps(LOGICAL))
+    found = infer_objects(records([written(LOGICAL, LOGICAL_RECORD)], options), 1)
+    assert {field.name: (field.type, field.example) for field in found.fields} == {
+        "price": ("number", "12.50"),
+        "fee": ("number", "-0.5"),
+        "id": ("text", "5f3e6f1c-0d5c-4d5e-9a0a-3c6a1f2b4d7e"),
+        "day": ("integer", "20773"),
+        "time_ms": ("integer", "1000"),
+        "time_us": ("integer", "1000000"),
+        "ms": ("integer", "1794838349377"),
+        "us": ("integer", "1794838349377000"),
+        "local_ms": ("integer", "1794838349377"),
+        "wait": (None, '"AQAAAAIAAAADAAAA"'),
+        "prices": (None, "[1.25]"),
+    }
+    assert [field.name for field in found.fields if field.time_unit] == ["ms", "us", "local_ms"]
 
 
 def test_records_have_numbered_columns() -> None:

@@ -1,12 +1,9 @@
 """Schemas by id from a registry: the documented HTTP protocol, served here."""
 
-import io
-import json
+import socket
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
-import fastavro
 import pyarrow as pa
 import pytest
 
@@ -15,6 +12,7 @@ from streaming.formats.avro import records
 from streaming.inference import infer_objects
 from streaming.reach import SourceProblem
 from streaming.registry import InvalidAddress, check_address, schemas_of
+from tests.avro import known, served, written
 
 SCHEMA = {
     "type": "record",
@@ -30,7 +28,7 @@ SCHEMA = {
     ],
 }
 ANSWERS = {
-    "/schemas/ids/7": (200, {"schema": json.dumps(SCHEMA)}),
+    **known(7, SCHEMA),
     "/schemas/ids/8": (200, {"schema": "syntax = ...", "schemaType": "PROTOBUF"}),
     "/schemas/ids/9": (500, {"error_code": 50001}),
 }
@@ -39,29 +37,12 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def registry() -> Iterator[str]:
     """The address of a registry that knows one Avro schema."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body = ANSWERS.get(self.path, (404, {"error_code": 40403}))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with served(ANSWERS) as address:
+        yield address
 
 
 def message(number: int, **changes: object) -> bytes:
-    body = io.BytesIO()
-    record = {"ts": 1, "room": "r", "at": {"x": 0.5}, "raw": b"\xff", **changes}
-    fastavro.schemaless_writer(body, SCHEMA, record)
-    return b"\0" + number.to_bytes(4, "big") + body.getvalue()
+    return written(SCHEMA, {"ts": 1, "room": "r", "at": {"x": 0.5}, "raw": b"\xff", **changes}, number)
 
 
 def test_messages_are_decoded_by_the_schema_that_they_name(registry: str) -> None:
@@ -92,7 +73,32 @@ def test_what_a_registry_cannot_tell_is_said(registry: str) -> None:
         schemas_of("http://127.0.0.1:1")(7)
 
 
-@pytest.mark.parametrize("address", ["", "registry:8081", "file:///etc/passwd", "http://", "http://[::"])
+def test_what_does_not_speak_http_is_no_registry() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: _say(server, b"220 mail ready\r\n"), daemon=True).start()
+        with pytest.raises(SourceProblem, match="answers, but not as a schema registry"):
+            schemas_of(f"http://127.0.0.1:{server.getsockname()[1]}")(7)
+
+
+def _say(server: socket.socket, words: bytes) -> None:
+    caller, _ = server.accept()
+    with caller:
+        caller.recv(1 << 16)
+        caller.sendall(words)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "registry:8081",
+        "file:///etc/passwd",
+        "http://",
+        "http://[::",
+        "http://registry:http",
+        "http://my registry",
+    ],
+)
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(InvalidAddress, match="write it as http://registry:8081"):
         check_address(address)

@@ -18,6 +18,7 @@ from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
 MEGABYTES = 5 << 20
+DEEP = b'{"ts":' + b"[" * 100_000
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_nonsense_is_refused_in_words(as_bo: Client, sensors: Source, asked: dic
 def test_odd_messages_are_shown_with_the_reason_why_they_are_refused(as_bo: Client, readings_of) -> None:
     big = b'{"ts": %d, "device": "big", "pad": "%s"}' % (NOW, b"x" * MEGABYTES)
     late = {"ts": NOW - 60_000, "device": "slow"}
-    odd = [b"", None, b"\xff\x00\x10", {"ts": NOW, "temp": "hot"}, late, big]
+    odd = [b"", None, b"\xff\x00\x10", {"ts": NOW, "temp": "hot"}, late, big, DEEP]
     readings_of([*events(1), *odd], partitions=1, first_timestamp=NOW)
     page = get(as_bo)
     for words in (
@@ -131,6 +132,7 @@ def test_odd_messages_are_shown_with_the_reason_why_they_are_refused(as_bo: Clie
         "ff 00 10",
         "temp is text, not a number",
         "late by 50 s",
+        "[[[[",
     ):
         assert words in page
     assert "Not readable as JSON" in page
@@ -248,11 +250,18 @@ def test_compacted_topics_have_holes(as_bo: Client, sensors: Source, broker: str
 
 
 def test_a_download_is_json_lines_that_lose_nothing(as_bo: Client, readings_of) -> None:
-    readings_of([*events(2), b"\xff\x00", None, b"plain", b'{"a":\n 1}'], partitions=1)
+    readings_of([*events(2), b"\xff\x00", None, b"plain", b'{"a":\n 1}', DEEP], partitions=1)
     answer = as_bo.get("/sources/sensors/download/", {"seek": "oldest"})
     assert answer["Content-Disposition"] == 'attachment; filename="sensors.jsonl"'
     lines = [json.loads(line) for line in answer.content.decode().splitlines()]
-    assert [line["value"] for line in lines] == [*events(2), {"base64": "/wA="}, None, "plain", {"a": 1}]
+    assert [line["value"] for line in lines] == [
+        *events(2),
+        {"base64": "/wA="},
+        None,
+        "plain",
+        {"a": 1},
+        DEEP.decode(),
+    ]
     assert (lines[0]["key"], lines[0]["offset"], lines[0]["timestamp"]) == ("k0", 0, 1_000)
 
 

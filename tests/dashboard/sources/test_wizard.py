@@ -1,14 +1,13 @@
 """The source wizard: formats, corrected types, event times, and going back."""
 
-import io
 import json
 
-import fastavro
 import pytest
 from django.test import Client
 
 from dashboard.models import SavedQuery, Source
 from dashboard.sources.forms import mark_of
+from tests.avro import LOGICAL, LOGICAL_RECORD, written
 from tests.dashboard.places import connection_to
 from tests.secured import LIMITED, SecuredBroker
 
@@ -53,9 +52,7 @@ def test_columns_of_a_record_can_be_named_and_none_left_out(as_ana: Client, brok
 
 
 def test_avro_is_read_with_the_schema_that_was_given(as_ana: Client, broker: str, fill_topic) -> None:
-    body = io.BytesIO()
-    fastavro.schemaless_writer(body, AVRO, {"ts": 1794838349377, "v": 2.5})
-    topic = fill_topic([body.getvalue()], partitions=1)
+    topic = fill_topic([written(AVRO, {"ts": 1794838349377, "v": 2.5})], partitions=1)
     assert "Paste the schema" in probe(as_ana, broker, topic, format="avro")
     assert "cannot be read" in probe(as_ana, broker, topic, format="avro", avro_schema="{")
     page = probe(as_ana, broker, topic, format="avro", avro_schema=json.dumps(AVRO))
@@ -64,6 +61,14 @@ def test_avro_is_read_with_the_schema_that_was_given(as_ana: Client, broker: str
         as_ana, broker, topic, format="avro", avro_schema=json.dumps(AVRO), field=["v"], kind=["number"]
     )
     assert (source.spec().format, json.loads(source.spec().avro_schema)) == ("avro", AVRO)
+
+
+def test_every_logical_type_of_avro_is_shown_with_its_type(as_ana: Client, broker: str, fill_topic) -> None:
+    topic = fill_topic([written(LOGICAL, LOGICAL_RECORD)], partitions=1)
+    page = probe(as_ana, broker, topic, format="avro", avro_schema=json.dumps(LOGICAL))
+    assert 'name="field" value="price"' in page
+    assert '<td class="code clip field-example">12.50</td>' in page
+    assert "Holds bytes, which queries cannot use." in page
 
 
 def test_a_registry_is_part_of_the_source(as_ana: Client) -> None:
