@@ -15,7 +15,7 @@ from dashboard.connections.models import Connection
 from dashboard.queries.drafts import Draft
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.written import FORM, SQL, Written, kept_to, read_written
-from dashboard.sources.forms import SettingsForm, SourceForm, mark_of
+from dashboard.sources.forms import SettingsForm, SourceForm
 from dashboard.sources.models import Source
 from optimizer.queries import QuerySpec
 
@@ -31,11 +31,7 @@ def checked_connection(sent: dict[str, Any], editing: Connection | None = None) 
 
 
 def checked_source(sent: SourceGiven) -> SourceForm:
-    data = _source_data(sent, set(SourceGiven.model_fields))
-    # The mark guards a page whose topic is changed after its fields were read; here all comes at once.
-    known = Connection.objects.filter(key=sent.connection).first()
-    data["tested"] = mark_of(known, sent.topic.strip(), sent.format or "json") if known else ""
-    form = SourceForm(data)
+    form = SourceForm(_source_data(sent, set(SourceGiven.model_fields)), all_at_once=True)
     refuse_bad(form, CALLED_OTHERWISE)
     return form
 

@@ -111,6 +111,8 @@ class SourceChange(Given):
 
     name: Text = ""
     connection: Text = ""
+    avro_schema: Text = ""
+    registry: Text = ""
     fields: list[FieldGiven] = []
     time_source: Text = ""
     event_time: Text = ""
@@ -248,12 +250,13 @@ def source_shape(source: Source) -> dict[str, Any]:
     """A source as it would be sent to make it."""
     typed = source_as_typed(source)
     names, kinds = typed.pop("field"), typed.pop("kind")
+    [avro_schema], [registry] = typed.pop("avro_schema"), typed.pop("registry")
     return {
         **{name: value for name, [value] in typed.items()},
         "topic": source.topic,
-        "format": "avro-registry" if source.registry else source.format,
-        "avro_schema": source.avro_schema,
-        "registry": source.registry,
+        "format": source.written_as,
+        "avro_schema": avro_schema,
+        "registry": registry,
         "fields": [{"name": name, "type": kind} for name, kind in zip(names, kinds, strict=True)],
     }
 

@@ -235,10 +235,9 @@ def _take_source(entry: Entry, taken: Taken) -> str:
     if {**before, **entry} == before:
         return "same"
     kept = _shaped(SourceKept, {**before, **entry})
-    for name in ("topic", "format", "avro_schema", "registry"):
+    for name in ("topic", "format"):
         if getattr(kept, name) != before[name]:
-            sentence = f"A source keeps its {name.replace('_', ' ')}: give the new one a key of its own."
-            raise Refused({name: sentence})
+            raise Refused({name: f"A source keeps its {name}: give the new one a key of its own."})
     saved = checked_settings(found, kept).save()
     saved.created_by = _owner(kept.owner, saved.created_by, taken)
     saved.save(update_fields=["created_by"])

@@ -1,6 +1,7 @@
 """The forms of the source pages."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, get_args
 
 from django import forms
@@ -50,9 +51,45 @@ KINDS: tuple[FieldType, ...] = get_args(FieldType)
 _SELECT = {"class": "form-select"}
 
 
-class ProbeForm(forms.Form):
+class AvroForm(forms.Form):
+    """What describes Avro messages: a schema, or a registry that has the schemas."""
+
+    avro_schema = Lines(max_length=200_000, required=False, widget=forms.Textarea(attrs={**CODE, "rows": 4}))
+    registry = Line(
+        max_length=300,
+        required=False,
+        widget=forms.TextInput(attrs={**CODE, "placeholder": "http://registry:8081"}),
+    )
+
+    def written_as(self) -> str:
+        """One of FORMAT_CHOICES; what it does not use is emptied."""
+        raise NotImplementedError
+
+    def clean_avro_schema(self) -> str:
+        schema: str = self.cleaned_data["avro_schema"].replace("\r\n", "\n")  # as some browsers end lines
+        if self.written_as() != "avro":
+            return ""
+        if not schema:
+            raise forms.ValidationError("Paste the schema with which the messages were written.")
+        try:
+            check_schema(schema)
+        except Unreadable as problem:
+            raise forms.ValidationError(str(problem)) from problem
+        return schema
+
+    def clean_registry(self) -> str:
+        if self.written_as() != "avro-registry":
+            return ""
+        try:
+            return check_address(self.cleaned_data["registry"])
+        except InvalidAddress as problem:
+            raise forms.ValidationError(str(problem)) from problem
+
+
+class ProbeForm(AvroForm):
     """Where the messages are and how they are written. Without a topic, the topics are listed."""
 
+    field_order = ("connection", "topic", "format")  # what Avro needs is checked by the format
     connection = KeyChoice(
         Connection.objects.all(),
         to_field_name="key",
@@ -67,35 +104,12 @@ class ProbeForm(forms.Form):
     format = forms.ChoiceField(
         choices=FORMAT_CHOICES, required=False, initial="json", widget=forms.Select(attrs=_SELECT)
     )
-    avro_schema = Lines(max_length=200_000, required=False, widget=forms.Textarea(attrs={**CODE, "rows": 4}))
-    registry = Line(
-        max_length=300,
-        required=False,
-        widget=forms.TextInput(attrs={**CODE, "placeholder": "http://registry:8081"}),
-    )
 
     def clean_format(self) -> str:
         return self.cleaned_data["format"] or "json"
 
-    def clean_avro_schema(self) -> str:
-        schema: str = self.cleaned_data["avro_schema"]
-        if self.cleaned_data.get("format") != "avro":
-            return ""
-        if not schema:
-            raise forms.ValidationError("Paste the schema with which the messages were written.")
-        try:
-            check_schema(schema)
-        except Unreadable as problem:
-            raise forms.ValidationError(str(problem)) from problem
-        return schema
-
-    def clean_registry(self) -> str:
-        if self.cleaned_data.get("format") != "avro-registry":
-            return ""
-        try:
-            return check_address(self.cleaned_data["registry"])
-        except InvalidAddress as problem:
-            raise forms.ValidationError(str(problem)) from problem
+    def written_as(self) -> str:
+        return str(self.cleaned_data.get("format"))
 
 
 class ReadingForm(forms.Form):
@@ -214,6 +228,11 @@ class SourceForm(ReadingForm, ProbeForm):
 
     tested = forms.Field(required=False)  # compared, never kept
 
+    def __init__(self, data: Mapping[str, Any] | None = None, *, all_at_once: bool = False) -> None:
+        """`all_at_once`: not from a page, where a part can change after messages were read with it."""
+        super().__init__(data)
+        self._all_at_once = all_at_once
+
     def clean_topic(self) -> str:
         topic: str = self.cleaned_data["topic"]
         if not topic:
@@ -222,15 +241,26 @@ class SourceForm(ReadingForm, ProbeForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        if {"connection", "topic", "format"} <= cleaned.keys():
-            mark = mark_of(cleaned["connection"], cleaned["topic"], cleaned["format"])
-            if cleaned.get("tested") != mark:
-                self.add_error(
-                    "topic", "The topic changed after its messages were read: look at them, then save."
-                )
+        if not self._all_at_once and {*ProbeForm.base_fields} <= cleaned.keys():
+            self._check_mark(cleaned)
         if cleaned.get("format") in DELIMITED and "" in _all(self.data, "kind"):
             self.add_error("schema", "Records have all their columns: give each a type.")
         return cleaned
+
+    def _check_mark(self, cleaned: dict[str, Any]) -> None:
+        """Whether the fields are those of these messages, read in this way."""
+        tested, place = str(cleaned["tested"]), (cleaned["connection"], cleaned["topic"], cleaned["format"])
+        if tested == mark_of(*place, cleaned["avro_schema"] or cleaned["registry"]):
+            return
+        if not tested.startswith(f"{mark_of(*place)} "):
+            self.add_error(
+                "topic", "The topic changed after its messages were read: look at them, then save."
+            )
+            return
+        field, word = ("avro_schema", "schema") if self.written_as() == "avro" else ("registry", "registry")
+        self.add_error(
+            field, f"The {word} changed after messages were read with it: look at them, then save."
+        )
 
     def save(self, person: User | None, key: str = "") -> Source:
         cleaned = self.cleaned_data
@@ -247,7 +277,7 @@ class SourceForm(ReadingForm, ProbeForm):
         )
 
 
-class SettingsForm(ReadingForm):
+class SettingsForm(ReadingForm, AvroForm):
     """Changes to a saved source; its topic and format stay, as another topic is another source."""
 
     connection = KeyChoice(Connection.objects.all(), to_field_name="key", required=False)
@@ -264,6 +294,25 @@ class SettingsForm(ReadingForm):
 
     def _others(self) -> models.QuerySet[Source]:
         return super()._others().exclude(pk=self.source.pk)
+
+    def written_as(self) -> str:
+        return self.source.written_as
+
+    def clean_avro_schema(self) -> str:
+        schema = self.cleaned_data["avro_schema"]
+        self._refuse_unused(schema, "avro", "Avro schema")
+        if schema.splitlines() == self.source.avro_schema.splitlines():
+            return self.source.avro_schema  # other ends of lines do not start it anew
+        return super().clean_avro_schema()
+
+    def clean_registry(self) -> str:
+        self._refuse_unused(self.cleaned_data["registry"], "avro-registry", "schema registry")
+        return super().clean_registry()
+
+    def _refuse_unused(self, value: str, written_as: str, what: str) -> None:
+        if value and self.written_as() != written_as:
+            sentence = f"“{self.source.name}” is read as {self.source.format_words}: it has no {what}."
+            raise forms.ValidationError(sentence)
 
     def clean_schema(self) -> list[list[str]]:
         """Types can be corrected, and fields be added after those that are known."""
@@ -290,6 +339,8 @@ class SettingsForm(ReadingForm):
     def save(self) -> Source:
         self.source.name = self.cleaned_data["name"]
         self.source.connection = self.cleaned_data["connection"] or self.source.connection
+        self.source.avro_schema = self.cleaned_data["avro_schema"]
+        self.source.registry = self.cleaned_data["registry"]
         for name, value in self.reading().items():
             setattr(self.source, name, value)
         self.source.save()
@@ -303,6 +354,8 @@ def as_typed(source: Source) -> dict[str, list[str]]:
     single = {
         "name": source.name,
         "connection": source.connection.key,
+        "avro_schema": source.avro_schema,
+        "registry": source.registry,
         "time_source": "processing" if source.processing_time else by_field,
         "event_time": source.event_time or "",
         "time_unit": source.time_unit,
@@ -343,6 +396,10 @@ def _bound(text: str) -> int | None:
     return _duration(text) if text.strip() else None
 
 
-def mark_of(connection: Connection, topic: str, written_as: str) -> str:
-    """What the page sends back to show which messages its fields were read from."""
-    return f"{connection.key} {topic} {written_as}"
+def mark_of(connection: Connection, topic: str, written_as: str, described: str = "") -> str:
+    """What the page sends back to show which messages its fields were read from, and how.
+
+    `described` is the Avro schema, or the address of the registry that has it.
+    """
+    digest = sha256(described.encode()).hexdigest()[:12] if described else ""
+    return f"{connection.key} {topic} {written_as} {digest}".rstrip()

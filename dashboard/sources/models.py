@@ -48,6 +48,11 @@ class Source(models.Model):
         return self.connection.bootstrap_servers
 
     @property
+    def written_as(self) -> str:
+        """The format as it is chosen: one of FORMAT_CHOICES."""
+        return "avro-registry" if self.registry else self.format
+
+    @property
     def format_words(self) -> str:
         if self.registry:
             return "Avro with a schema registry"

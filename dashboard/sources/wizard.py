@@ -97,7 +97,8 @@ def _look(request: HttpRequest) -> dict[str, Any]:
 
 def _topic_context(request: HttpRequest, cleaned: dict[str, Any]) -> dict[str, Any]:
     found = _find(cleaned)
-    mark = mark_of(cleaned["connection"], cleaned["topic"], cleaned["format"])
+    described = cleaned["avro_schema"] or cleaned["registry"]
+    mark = mark_of(cleaned["connection"], cleaned["topic"], cleaned["format"], described)
     fields = found_fields(found.inference.fields)
     if request.POST.get("tested") == mark:
         fields = corrected(fields, request.POST.getlist("field"), request.POST.getlist("kind"))

@@ -12,6 +12,7 @@ from kafka.admin import NewTopic
 from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
+from tests.avro import written
 from tests.browser.conftest import Millrace
 from tests.browser.test_path import drawn
 from tests.secured import PASSWORD, SecuredBroker
@@ -43,7 +44,12 @@ def call(page: Page, address: str, body: dict[str, Any]) -> Any:
 
 
 def add_source(
-    page: Page, millrace: Millrace, name: str, *values: bytes, fields: list[tuple[str, str]] = FIELDS
+    page: Page,
+    millrace: Millrace,
+    name: str,
+    *values: bytes,
+    fields: list[tuple[str, str]] = FIELDS,
+    **more: str,
 ) -> str:
     """A source on a topic of its own with these messages; the address of its page."""
     create_topics(millrace.bootstrap_servers, [NewTopic(name, 2, 1)])
@@ -55,6 +61,7 @@ def add_source(
         "topic": name,
         "fields": [{"name": field, "type": kind} for field, kind in fields],
         "event_time": "ts",
+        **more,
     }
     return f"/sources/{call(page, 'sources', told)['key']}/"
 
@@ -183,23 +190,60 @@ def test_messages_that_were_refused_are_counted_once_the_source_is_mended(
     source = add_source(page, millrace, "parcels", *parcels, fields=fields)
     counted = {"computations": [{"aggregate": "distinct_count", "field": "parcel"}], "windows": "1m"}
     key = call(page, "queries", {"source": "parcels", "name": "Parcels", **counted})["key"]
-    deadline = time.monotonic() + 150  # the job may have to start first
-    page.goto(f"{source}?tab=dead-letters")
-    while not page.get_by_role("link", name="Dead letters 10").count():
-        assert time.monotonic() < deadline, page.locator("#letters").inner_text()
-        page.wait_for_timeout(1_000)
-        page.reload()
-        expect(page.locator("#letters")).not_to_contain_text("Reading the dead letters")
+    wait_until_refused(page, source, 10)
 
     page.goto(f"{source}?tab=settings")
     page.get_by_text("Fields and their types").click()
     page.get_by_label("Type of parcel").select_option("integer")
     page.get_by_role("button", name="Save settings").click()
     expect(page.get_by_text("Saved “parcels”.")).to_be_visible()
+    check_again(page, source, 10)
+    wait_until_counted(page, key, 10)
+
+
+def test_avro_messages_that_were_refused_are_counted_once_the_schema_is_mended(
+    page: Page, millrace: Millrace
+) -> None:
+    fields = [{"name": "ts", "type": "long"}, {"name": "crate", "type": "string"}]
+    schema = {"type": "record", "name": "Crate", "fields": [*fields, {"name": "kg", "type": "double"}]}
+    now = int(time.time() * 1000)
+    crates = [written(schema, {"ts": now - n, "crate": f"c{n}", "kg": n / 2}) for n in range(10)]
+    too_short = json.dumps({**schema, "fields": fields}, indent=2)
+    known = [("ts", "integer"), ("crate", "text")]
+    source = add_source(page, millrace, "crates", *crates, fields=known, format="avro", avro_schema=too_short)
+    counted = {"computations": [{"aggregate": "count"}], "windows": "1m"}
+    key = call(page, "queries", {"source": "crates", "name": "Crates", **counted})["key"]
+    wait_until_refused(page, source, 10)
+    expect(page.locator("#letters")).to_contain_text("8 more bytes than the schema has")
+
+    page.goto(f"{source}?tab=settings")
+    expect(page.get_by_text("With another Avro schema")).to_contain_text("the source starts anew")
+    expect(page.get_by_text("1 query pauses for that long: “Crates”.")).to_be_visible()
+    page.get_by_label("Avro schema").fill("{")
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_text("The Avro schema of the source cannot be read.")).to_be_visible()
+    page.get_by_label("Avro schema").fill(json.dumps(schema, indent=2))
+    page.get_by_role("button", name="Save settings").click()
+    expect(page.get_by_text("Saved “crates”.")).to_be_visible()
+    check_again(page, source, 10)
+    wait_until_counted(page, key, 10)
+
+
+def wait_until_refused(page: Page, source: str, count: int) -> None:
+    deadline = time.monotonic() + 150  # the job may have to start first
+    page.goto(f"{source}?tab=dead-letters")
+    while not page.get_by_role("link", name=f"Dead letters {count}").count():
+        assert time.monotonic() < deadline, page.locator("#letters").inner_text()
+        page.wait_for_timeout(1_000)
+        page.reload()
+        expect(page.locator("#letters")).not_to_contain_text("Reading the dead letters")
+
+
+def check_again(page: Page, source: str, count: int) -> None:
+    """All that were refused would be read now."""
     page.goto(f"{source}?tab=dead-letters")
     page.get_by_role("button", name="Would they be read now?").click()
-    expect(page.locator("#letter-check")).to_contain_text("10 of the newest 10 would be read")
-    wait_until_counted(page, key, 10)
+    expect(page.locator("#letter-check")).to_contain_text(f"{count} of the newest {count} would be read")
 
 
 def wait_until_counted(page: Page, key: str, count: int) -> None:

@@ -267,3 +267,38 @@ def test_changed_settings(
     [(name, lines)] = page.context["form"].errors.items()
     assert response.json()["problems"] == {field: str(lines[0])}
     assert {"schema": "fields"}.get(name, name) == field
+
+
+AVRO = '{"type": "record", "name": "R", "fields": [{"name": "ts", "type": "long"}]}'
+GIVEN, BY_REGISTRY = {"avro_schema": AVRO}, {"registry": "http://registry:8081"}
+
+
+@pytest.mark.parametrize(
+    ("described", "wrong"),
+    [
+        (GIVEN, {"avro_schema": ""}),
+        (GIVEN, {"avro_schema": "{"}),
+        (GIVEN, BY_REGISTRY),
+        (BY_REGISTRY, {"registry": ""}),
+        (BY_REGISTRY, {"registry": "somewhere"}),
+        (BY_REGISTRY, {"registry": "http://ana:secret@registry"}),
+        (BY_REGISTRY, GIVEN),
+    ],
+)
+def test_a_changed_description_of_avro(
+    ask: Ask, as_ana: Client, sensors: Source, described: dict[str, str], wrong: dict[str, str]
+) -> None:
+    Source.objects.update(format="avro", **described)
+    page, response = as_ana.post("/sources/sensors/settings/", wrong), ask("patch", "sources/sensors", wrong)
+    assert (response.status_code, page.status_code) == (422, 422)
+    [(field, lines)] = page.context["form"].errors.items()
+    assert response.json()["problems"] == {field: str(lines[0])}
+    assert [field] == [*wrong]
+    assert Source.objects.filter(**described).exists()
+
+
+def test_a_schema_that_can_be_read_is_taken(ask: Ask, sensors: Source) -> None:
+    Source.objects.update(format="avro", avro_schema=AVRO)
+    mended = AVRO.replace("long", "double")
+    assert ask("patch", "sources/sensors", {"avro_schema": mended}).json()["avro_schema"] == mended
+    assert ask("patch", "sources/sensors", {"name": "Plant"}).json()["avro_schema"] == mended

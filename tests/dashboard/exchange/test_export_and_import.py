@@ -218,6 +218,12 @@ def test_who_is_not_known_here_is_named(everything: SavedQuery, tmp_path: Path) 
         ("queries", "All", {"source": "sensors"}, "query “All”, source: A query stays with its source"),
         ("queries", "All", {"key": "no key"}, "query “All”, key: “key”: "),
         ("sources", "sensors", {"topic": "other"}, "source “sensors”, topic: A source keeps its topic"),
+        (
+            "sources",
+            "sensors",
+            {"registry": "http://registry:8081"},
+            "source “sensors”, registry: “sensors” is read as JSON: it has no schema registry.",
+        ),
         ("sources", "sensors", {"name": "web.requests"}, "There is a source “web.requests” already"),
         (
             "connections",
@@ -337,3 +343,21 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, db: None) -> None:
         taken(tmp_path / "missing.yaml")
     with pytest.raises(Problem, match="cannot be written"):
         export(tmp_path / "no" / "such.yaml")
+
+
+def test_a_mended_avro_schema_makes_a_new_plan(everything: SavedQuery, tmp_path: Path) -> None:
+    schema = '{\n "type": "record", "name": "R", "fields": [{"name": "ts", "type": "long"}]\n}'
+    Source.objects.filter(name="sensors").update(format="avro", avro_schema=schema)
+    service.replan(everything.source, "first")
+    file = tmp_path / "millrace.yaml"
+    export(file)
+    assert "2 sources as they were." in taken(file)
+
+    def edit(content: dict[str, Any]) -> None:
+        one(content, "sources", "sensors")["avro_schema"] = schema.replace("long", "int")
+
+    assert "1 source changed, 1 as it was." in taken(edited(file, edit))
+    newest = service.newest(everything.source)
+    assert newest is not None
+    assert (newest.version, newest.cause) == (2, "Import changed the settings of sensors")
+    assert newest.source.spec().avro_schema == schema.replace("long", "int")

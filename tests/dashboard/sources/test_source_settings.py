@@ -1,8 +1,11 @@
 """Changing a saved source: what is refused, and when the job hears of it."""
 
+import json
+
 import pytest
 from django.conf import LazySettings
 from django.test import Client
+from django.utils.html import escape
 
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning import service, wire
@@ -94,3 +97,58 @@ def test_others_neither_see_nor_change_the_settings(as_bo: Client, sensors: Sour
     assert as_bo.post(ADDRESS, typed(name="Mine")).status_code == 403
     sensors.refresh_from_db()
     assert sensors.name == "sensors"
+
+
+AVRO = json.dumps(
+    {"type": "record", "name": "R", "fields": [{"name": name, "type": "long"} for name in ("ts", "temp")]},
+    indent=1,
+)
+
+
+@pytest.fixture
+def avro(sensors: Source) -> Source:
+    Source.objects.update(format="avro", avro_schema=AVRO)
+    sensors.refresh_from_db()
+    return sensors
+
+
+def test_another_avro_schema_makes_a_plan_that_carries_it(
+    as_ana: Client, avro: Source, hot: SavedQuery
+) -> None:
+    service.replan(avro, "first")
+    page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
+    assert "With another Avro schema, event time, lateness" in page
+    assert "1 query pauses for that long: “Hot devices”." in page
+    assert escape(AVRO) in page
+    before = avro.spec().stream
+    as_ana.post(ADDRESS, typed(avro_schema=AVRO.replace('"long"', '"double"')))
+    avro.refresh_from_db()
+    assert (avro.spec().avro_schema, avro.spec().format) == (AVRO.replace('"long"', '"double"'), "avro")
+    assert avro.spec().stream != before  # what the job takes up anew
+    assert service.newest(avro).version == 2
+
+
+def test_the_same_schema_with_a_browsers_ends_of_lines_disturbs_nothing(
+    as_ana: Client, avro: Source, hot: SavedQuery
+) -> None:
+    service.replan(avro, "first")
+    as_ana.post(ADDRESS, typed(name="Plant", avro_schema=AVRO.replace("\n", "\r\n")))
+    avro.refresh_from_db()
+    assert (avro.name, avro.avro_schema) == ("Plant", AVRO)
+    assert PlanVersion.objects.count() == 1
+
+
+def test_another_registry_is_another_stream(as_ana: Client, avro: Source) -> None:
+    Source.objects.update(avro_schema="", registry="http://old:8081")
+    page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
+    assert "With another registry, event time, lateness" in page
+    assert 'value="http://old:8081"' in page
+    as_ana.post(ADDRESS, typed(registry="http://new:8081/"))
+    avro.refresh_from_db()
+    assert (avro.registry, avro.avro_schema) == ("http://new:8081", "")
+
+
+def test_settings_of_other_formats_have_neither(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
+    assert "Avro schema" not in page
+    assert "registry" not in page

@@ -7,7 +7,7 @@ from django.test import Client
 
 from dashboard.models import SavedQuery, Source
 from dashboard.sources.forms import mark_of
-from tests.avro import LOGICAL, LOGICAL_RECORD, written
+from tests.avro import LOGICAL, LOGICAL_RECORD, known, served, written
 from tests.dashboard.places import connection_to
 from tests.secured import LIMITED, SecuredBroker
 
@@ -26,10 +26,11 @@ def probe(client: Client, servers: str, topic: str, **more: str | list[str]) -> 
 def save(client: Client, servers: str, topic: str, **more: str | list[str]) -> Source:
     connection = connection_to(servers)
     written_as = str(more.get("format", "json"))
+    described = str(more.get("avro_schema") or more.get("registry", "")).rstrip("/")
     typed = {
         "connection": connection.key,
         "topic": topic,
-        "tested": mark_of(connection, topic, written_as),
+        "tested": mark_of(connection, topic, written_as, described),
         "name": "s",
         "allowed_lateness": "10s",
         **more,
@@ -71,15 +72,50 @@ def test_every_logical_type_of_avro_is_shown_with_its_type(as_ana: Client, broke
     assert "Holds bytes, which queries cannot use." in page
 
 
-def test_a_registry_is_part_of_the_source(as_ana: Client) -> None:
-    more = {
-        "format": "avro-registry",
-        "registry": "http://registry:8081/",
-        "field": ["v"],
-        "kind": ["number"],
-    }
-    source = save(as_ana, "127.0.0.1:1", "t", **more)
-    assert (source.spec().format, source.spec().registry) == ("avro", "http://registry:8081")
+def test_messages_of_a_registry_are_read_with_the_schema_that_they_name(
+    as_ana: Client, broker: str, fill_topic
+) -> None:
+    topic = fill_topic(
+        [written(AVRO, {"ts": 1794838349377, "v": 2.5}, number=7), b"\0\0\0\0\1"], partitions=1
+    )
+    with served(known(7, AVRO)) as registry:
+        page = probe(as_ana, broker, topic, format="avro-registry", registry=f"{registry}/")
+        assert "the newest 2 messages have them; 1 of them could be read" in page
+        assert 'data-example="1794838349377" data-unit="ms"' in page
+    gone = probe(as_ana, broker, topic, format="avro-registry", registry="http://127.0.0.1:1")
+    assert "The schema registry at http://127.0.0.1:1 does not answer." in gone
+    fields = {"field": ["v"], "kind": ["number"]}
+    source = save(as_ana, broker, topic, format="avro-registry", registry=f"{registry}/", **fields)
+    assert (source.spec().format, source.spec().registry) == ("avro", registry)
+
+
+@pytest.mark.parametrize(
+    ("typed", "changed", "sentence"),
+    [
+        (
+            {"format": "avro", "avro_schema": json.dumps(AVRO, indent=1)},
+            {"avro_schema": json.dumps(AVRO).replace('"v"', '"w"')},
+            "The schema changed after messages were read with it: look at them, then save.",
+        ),
+        (
+            {"format": "avro-registry", "registry": "http://registry:8081"},
+            {"registry": "http://other:8081"},
+            "The registry changed after messages were read with it: look at them, then save.",
+        ),
+    ],
+)
+def test_another_schema_than_that_of_the_messages_shown_is_noticed(
+    as_ana: Client, typed: dict, changed: dict, sentence: str
+) -> None:
+    connection = connection_to("127.0.0.1:1")
+    mark = mark_of(connection, "t", typed["format"], typed.get("avro_schema") or typed["registry"])
+    place = {"connection": connection.key, "topic": "t", "tested": mark}
+    fields = {"name": "s", "allowed_lateness": "10s", "field": ["v"], "kind": ["number"]}
+    answer = as_ana.post("/sources/new/", {**place, **fields, **typed, **changed})
+    assert answer.status_code == 422
+    assert sentence in answer.content.decode()
+    as_sent = {name: text.replace("\n", "\r\n") for name, text in typed.items()}  # as browsers send lines
+    assert as_ana.post("/sources/new/", {**place, **fields, **as_sent}).status_code == 302
 
 
 def test_going_back_keeps_corrected_types_and_what_was_typed(as_ana: Client, broker: str, fill_topic) -> None:
