@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -17,6 +18,9 @@ WHOLE_LENGTH = 8_000
 PARSED_BYTES = 256 << 10  # of a message that is taken apart for one line
 PRINTED_BYTES = 256 << 10  # of a message that the inspector shows
 DUMPED_BYTES = 8 << 10  # of a message that it shows byte by byte
+# Numbers keep all their digits, as they are written.
+_READ = msgspec.json.Decoder(float_hook=Decimal)
+_WRITE = msgspec.json.Encoder(decimal_format="number")
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ class ShownMessage:
     size: int
 
 
-def present(message: Message) -> ShownMessage:
-    value = _decoded(message.value)
+def present(message: Message, legible: bytes | None) -> ShownMessage:
+    """`legible` is the message's value as people read it."""
+    value = _decoded(legible)
     is_object = isinstance(value, dict)
     return ShownMessage(
         partition=message.partition,
@@ -51,8 +56,8 @@ def present(message: Message) -> ShownMessage:
         time=datetime.fromtimestamp(message.timestamp / 1000, UTC),
         key="" if message.key is None else cut(readable(message.key), KEY_LENGTH),
         pairs=[_pair(name, item) for name, item in list(value.items())[:PAIRS_SHOWN]] if is_object else [],
-        text="" if is_object else _text(message.value),
-        whole=_whole(message.value, value),
+        text="" if is_object else _text(legible),
+        whole=_whole(legible, value),
         size=len(message.value or b""),
     )
 
@@ -73,10 +78,10 @@ class Line:
     kind: str
 
 
-def line_of(message: Message, reading: Reading, event_time: str | None) -> Line:
+def line_of(message: Message, legible: bytes | None, reading: Reading, event_time: str | None) -> Line:
     """The event time has a column of its own and is none of the pairs."""
-    small = message.value is not None and len(message.value) <= PARSED_BYTES
-    value = _decoded(message.value) if small else None
+    small = legible is not None and len(legible) <= PARSED_BYTES
+    value = _decoded(legible) if small else None
     items = value if isinstance(value, dict) and value else _known(reading)
     shown = {name: item for name, item in items.items() if name != event_time or reading.time is None}
     return Line(
@@ -86,7 +91,7 @@ def line_of(message: Message, reading: Reading, event_time: str | None) -> Line:
         is_event_time=reading.time is not None,
         key=None if message.key is None else cut(readable(message.key), KEY_LENGTH),
         pairs=[_pair(name, item) for name, item in list(shown.items())[:PAIRS_SHOWN]],
-        text="" if items else _text(message.value),
+        text="" if items else _text(legible),
         chip=cut(reading.chip, VALUE_LENGTH),
         reason=reading.reason,
         kind=reading.kind,
@@ -128,7 +133,7 @@ def printed(value: bytes | None) -> Printed:
     cut_off = _only(PRINTED_BYTES, value)
     whole = _decoded(value) if not cut_off else None
     if isinstance(whole, dict | list):
-        return Printed(msgspec.json.format(msgspec.json.encode(whole), indent=2).decode(), "json")
+        return Printed(msgspec.json.format(_WRITE.encode(whole), indent=2).decode(), "json")
     try:
         value.decode()
     except UnicodeDecodeError:
@@ -172,7 +177,7 @@ def cut(text: str, length: int) -> str:
 
 def _decoded(data: bytes | None) -> Any:
     try:
-        return msgspec.json.decode(data or b"")
+        return _READ.decode(data or b"")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -185,12 +190,12 @@ def _text(data: bytes | None) -> str:
 
 def _whole(data: bytes | None, value: Any) -> str:
     if isinstance(value, dict | list):
-        return cut(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), WHOLE_LENGTH)
+        return cut(msgspec.json.format(_WRITE.encode(value), indent=2).decode(), WHOLE_LENGTH)
     return cut(readable(data or b""), WHOLE_LENGTH)
 
 
 def _pair(name: str, value: Any) -> Pair:
     if isinstance(value, str):
         return Pair(name, cut(value, VALUE_LENGTH), "text")
-    kind = "number" if isinstance(value, int | float) and not isinstance(value, bool) else "word"
-    return Pair(name, cut(msgspec.json.encode(value).decode(), VALUE_LENGTH), kind)
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return Pair(name, cut(_WRITE.encode(value).decode(), VALUE_LENGTH), "number" if is_number else "word")

@@ -6,6 +6,7 @@ from datetime import datetime
 from dashboard.models import SavedQuery
 from dashboard.planning import service as planning
 from dashboard.sources.kafka import Message
+from dashboard.sources.legible import legible
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Printed, cut, dumped, instant, plain, printed, readable
 from dashboard.sources.topic_readings import Reading, readings
@@ -60,7 +61,7 @@ def inspect(source: Source, message: Message) -> Inspected:
         written=instant(message.timestamp),
         key=None if message.key is None else cut(readable(message.key), HEADER_LENGTH),
         size=len(message.value or b""),
-        value=printed(message.value),
+        value=printed(legible(source, [message])[0]),
         raw=dumped(message.value),
         headers=[
             (name, None if data is None else cut(readable(data), HEADER_LENGTH))

@@ -9,12 +9,15 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from dashboard.queries.windows_text import spaced
+from dashboard.sources.forms import DELIMITED
 from dashboard.sources.kafka import Message, admin_of, consumer_of
+from dashboard.sources.legible import avro_records
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import instant
 from dashboard.sources.topic_readings import readings, refusals
 from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
-from streaming.inference import InferredField, infer
+from streaming.inference import Inference, InferredField, infer, infer_objects
+from streaming.registry import format_options
 from streaming.sources import FieldType
 from streaming.watermark import IDLE_AFTER_MS
 
@@ -57,6 +60,7 @@ class Drift:
     changed: list[tuple[str, str, str]]  # field, saved type, what it holds now
     absent: list[str]
     refused: dict[str, int]  # reason → messages
+    are_columns: bool = False  # which messages do not name: a new one is a reason to refuse them
 
     def __bool__(self) -> bool:
         return bool(self.new or self.changed or self.absent or self.refused)
@@ -210,29 +214,44 @@ _SHOWN = (
 
 
 def drift(source: Source, newest: list[Message]) -> Drift:
-    """The newest messages against the saved schema. Only JSON names its fields in every message."""
+    """The newest messages against the saved schema."""
     refused = refusals(readings(source, newest))
-    inference = infer([message.value for message in newest], source.format)
-    if source.format != "json" or not inference.readable:
-        return Drift(len(newest), [], [], [], refused)
+    are_columns = source.format in DELIMITED
+    inference = _inferred(source, newest)
     saved = source.types
-    now = {field.name: field for field in inference.fields}
+    if are_columns and len(inference.fields) != len(saved):  # all messages that were looked into are refused
+        return Drift(len(newest), [], [], [], refused, are_columns=True)
+    names = list(saved) if are_columns else [field.name for field in inference.fields]
+    now = dict(zip(names, inference.fields, strict=True))
     return Drift(
         looked_at=len(newest),
-        new=[(f.name, f.type, f.example) for f in inference.fields if f.type and f.name not in saved],
+        new=[(name, f.type, f.example) for name, f in now.items() if f.type and name not in saved],
         changed=[
-            (name, kind, now[name].type or "of several kinds")
+            (name, kind, now[name].type or "nothing that queries can use")
             for name, kind in saved.items()
-            if name in now and _has_changed(kind, now[name])
+            if name in now and _has_changed(kind, now[name], are_columns)
         ],
-        absent=[name for name in saved if _is_absent(name, now)],
+        absent=[name for name in saved if inference.readable and _is_absent(name, now)],
         refused=refused,
+        are_columns=are_columns,
     )
 
 
-def _has_changed(saved: FieldType, now: InferredField) -> bool:
-    """Numbers with and without fractions are one type; a field that is never there has none."""
-    return now.missing < 1 and now.type != saved and not {now.type, saved} <= {"integer", "number"}
+def _inferred(source: Source, newest: list[Message]) -> Inference:
+    values = [message.value for message in newest]
+    if source.format != "avro":
+        return infer(values, source.format)
+    return infer_objects(avro_records(values, format_options(source.spec())), len(values))
+
+
+def _has_changed(saved: FieldType, now: InferredField, is_column: bool) -> bool:
+    """Numbers with and without fractions are one type; a field that is never there has none.
+
+    Columns are written as text: one that is read as text holds just that, whatever it looks like.
+    """
+    if now.missing >= 1 or (is_column and saved == "text"):
+        return False
+    return now.type != saved and not {now.type, saved} <= {"integer", "number"}
 
 
 def _is_absent(name: str, now: dict[str, InferredField]) -> bool:

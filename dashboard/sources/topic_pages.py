@@ -9,6 +9,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from dashboard.instants import InvalidInstant, parse_instant
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
+from dashboard.sources.legible import legible
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line, line_of
 from dashboard.sources.topic_readings import readings
@@ -55,11 +56,12 @@ class Search:
             judged = zip(messages, readings(source, messages, self.where), strict=True)
             return [message for message, reading in judged if reading.kept]
         needle = self.text.lower().encode()
-        return [message for message in messages if _holds(message, needle)]
+        looked_at = zip(messages, legible(source, messages), strict=True)
+        return [message for message, value in looked_at if _holds(needle, message.key, value)]
 
 
-def _holds(message: Message, needle: bytes) -> bool:
-    return needle in (message.key or b"").lower() or needle in (message.value or b"").lower()
+def _holds(needle: bytes, *parts: bytes | None) -> bool:
+    return any(needle in part.lower() for part in parts if part)
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,8 @@ def message_page(source: Source, asked: Asked) -> MessagePage:
         inside = _of_partition(known, asked.partition)
         found = _find(consumer, source, inside, asked, search, PAGE)
     ordered = found.messages if asked.backwards == asked.newest_first else found.messages[::-1]
-    read = zip(ordered, readings(source, ordered), strict=True)
-    lines = [line_of(*pair, source.event_time) for pair in read]
     return MessagePage(
-        lines=lines,
+        lines=lines_of(source, ordered),
         partitions=sorted(known.end),
         kept=inside.kept,
         looked_at=found.looked_at,
@@ -183,6 +183,12 @@ def message_page(source: Source, asked: Asked) -> MessagePage:
         out_of_time=found.out_of_time,
         note=search.note,
     )
+
+
+def lines_of(source: Source, messages: list[Message]) -> list[Line]:
+    """Each message on one line, with what becomes of it."""
+    parts = zip(messages, legible(source, messages), readings(source, messages), strict=True)
+    return [line_of(*part, source.event_time) for part in parts]
 
 
 def messages_to_download(source: Source, asked: Asked) -> list[Message]:

@@ -19,9 +19,8 @@ from dashboard.accounts.attention import still_there
 from dashboard.accounts.rights import visible_sources
 from dashboard.sources.kafka import KafkaProblem, consumer_of
 from dashboard.sources.models import Source
-from dashboard.sources.presentation import Line, line_of
-from dashboard.sources.topic_pages import Asked, BadRequest, Search, write_places
-from dashboard.sources.topic_readings import readings
+from dashboard.sources.presentation import Line
+from dashboard.sources.topic_pages import Asked, BadRequest, Search, lines_of, write_places
 from dashboard.sources.topic_walk import extent, read_ranges
 
 EVERY_SECONDS = 1.0
@@ -84,9 +83,8 @@ class Tail:
             messages = self._search.matching(self._source, messages)
         shown = messages[-SHOWN:][::-1]
         since, self._looked, self._at = self._looked, time.monotonic(), ends
-        read = zip(shown, readings(self._source, shown), strict=True)
         return Glimpse(
-            lines=[line_of(*pair, self._source.event_time) for pair in read],
+            lines=lines_of(self._source, shown),
             arrived=sum(map(len, news.values())),
             looked_at=looked_at,
             seconds=self._looked - since,

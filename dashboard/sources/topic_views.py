@@ -13,6 +13,7 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import may_change
 from dashboard.sources.dead_letters import check_again, find_letter, recent_dead_letters
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
+from dashboard.sources.legible import legible
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import dumped, printed
 from dashboard.sources.topic_consumers import GROUPS_AT_ONCE, consumer_groups
@@ -115,9 +116,11 @@ def source_download(request: HttpRequest, key: str) -> HttpResponse:
     source = get_object_or_404(Source, key=key)
     try:
         messages = messages_to_download(source, Asked.of(request.GET))
+        values = legible(source, messages)
     except (KafkaProblem, BadRequest) as problem:
         return HttpResponse(str(problem), status=422, content_type="text/plain; charset=utf-8")
-    lines = b"".join(msgspec.json.encode(_exported(message)) + b"\n" for message in messages)
+    exported = (_exported(*pair) for pair in zip(messages, values, strict=True))
+    lines = b"".join(msgspec.json.encode(one) + b"\n" for one in exported)
     return _file(lines, f"{source.key}.jsonl", "application/x-ndjson")
 
 
@@ -126,14 +129,14 @@ def _file(content: bytes, name: str, content_type: str) -> HttpResponse:
     return HttpResponse(content, content_type=content_type, headers=headers)
 
 
-def _exported(message: Message) -> dict[str, Any]:
+def _exported(message: Message, value: bytes | None) -> dict[str, Any]:
     return {
         "partition": message.partition,
         "offset": message.offset,
         "timestamp": message.timestamp,
         "key": _plain(message.key),
         "headers": [[name, _plain(data)] for name, data in message.headers],
-        "value": _plain(message.value, as_json=True),
+        "value": _plain(value, as_json=True),
     }
 
 

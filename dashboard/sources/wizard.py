@@ -17,12 +17,11 @@ from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
 from dashboard.sources.forms import ProbeForm, SourceForm, mark_of
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, Sample, check, newest_messages
+from dashboard.sources.legible import as_json, avro_records
 from dashboard.sources.presentation import ShownMessage, present
 from dashboard.sources.reading import ShownField, corrected, found_fields, reading_context
-from streaming.formats.avro import records
 from streaming.formats.base import FormatOptions
 from streaming.inference import Inference, infer, infer_objects
-from streaming.reach import SourceProblem
 from streaming.registry import schemas_of
 
 INFERRED_FROM = 200
@@ -135,25 +134,26 @@ def _find(cleaned: dict[str, Any]) -> Found:
     sample = newest_messages(
         connection.bootstrap_servers, cleaned["topic"], INFERRED_FROM, connection.security()
     )
+    inference, legible = _read(sample, cleaned)
+    shown = zip(sample.messages[:SHOWN_MESSAGES], legible, strict=True)
     return Found(
         partitions=sample.partitions,
         kept=sample.kept,
-        messages=tuple(present(message) for message in sample.messages[:SHOWN_MESSAGES]),
-        inference=_inferred(sample, cleaned),
+        messages=tuple(present(*pair) for pair in shown),
+        inference=inference,
         wanted=FORMAT_WORDS.get(cleaned["format"], "Avro records of the schema"),
     )
 
 
-def _inferred(sample: Sample, cleaned: dict[str, Any]) -> Inference:
+def _read(sample: Sample, cleaned: dict[str, Any]) -> tuple[Inference, list[bytes | None]]:
+    """The fields of the messages, and the values of the newest as people read them."""
     values = [message.value for message in sample.messages]
     if not cleaned["format"].startswith("avro"):
-        return infer(values, cleaned["format"])
+        return infer(values, cleaned["format"]), values[:SHOWN_MESSAGES]
     by_id = schemas_of(cleaned["registry"]) if cleaned["registry"] else None
-    try:
-        objects = records(values, FormatOptions(avro_schema=cleaned["avro_schema"], schema_by_id=by_id))
-    except SourceProblem as problem:
-        raise KafkaProblem("registry", str(problem)) from problem
-    return infer_objects(objects, len(values))
+    options = FormatOptions(avro_schema=cleaned["avro_schema"], schema_by_id=by_id)
+    inference = infer_objects(avro_records(values, options), len(values))
+    return inference, as_json(values[:SHOWN_MESSAGES], options)
 
 
 def _topics_instead(connection: Connection) -> list[str]:

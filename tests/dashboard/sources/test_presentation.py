@@ -8,7 +8,7 @@ from dashboard.sources.presentation import TEXT_LENGTH, WHOLE_LENGTH, present
 
 
 def shown(value: bytes | None, key: bytes | None = None):
-    return present(Message(partition=1, offset=2, timestamp=1_000, key=key, value=value))
+    return present(Message(partition=1, offset=2, timestamp=1_000, key=key, value=value), value)
 
 
 def test_an_object_is_shown_as_pairs_with_their_kind() -> None:
@@ -20,6 +20,13 @@ def test_an_object_is_shown_as_pairs_with_their_kind() -> None:
         ("user", '{"id":1}', "word"),
     ]
     assert '"route": "/a"' in message.whole
+
+
+def test_numbers_keep_all_their_digits() -> None:
+    message = shown(b'{"price": 12.50, "exact": 12345678901234567890.123, "all": [0.10]}')
+    assert [pair.value for pair in message.pairs] == ["12.50", "12345678901234567890.123", "[0.10]"]
+    assert [pair.kind for pair in message.pairs] == ["number", "number", "word"]
+    assert '"exact": 12345678901234567890.123' in message.whole
 
 
 def test_bytes_that_are_no_text_are_shown_in_hexadecimal() -> None:

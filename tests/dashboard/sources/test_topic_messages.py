@@ -2,6 +2,8 @@
 
 import json
 import time
+from decimal import Decimal
+from html import unescape
 
 import pytest
 from django.http import QueryDict
@@ -12,8 +14,10 @@ from kafka.admin import NewTopic
 from dashboard.models import SavedQuery, Source
 from dashboard.sources import topic_pages, topic_walk
 from dashboard.sources.kafka import consumer_of
+from dashboard.sources.presentation import hex_dump
 from dashboard.sources.topic_pages import Asked, message_page
 from dashboard.sources.topic_walk import Walk, extent
+from tests.avro import written
 from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
@@ -204,6 +208,62 @@ def test_search_finds_keys_texts_and_conditions(as_bo: Client, readings_of) -> N
     assert (page.looked_at, len(page.lines)) == (401, 2)
     assert "No field “tempp” (character 1). It is looked for as text." in get(as_bo, q="tempp > 3")
     assert "Nothing found for “nosuch”." in get(as_bo, q="nosuch")
+
+
+READING = {
+    "type": "record",
+    "name": "Reading",
+    "fields": [
+        {"name": "ts", "type": "long"},
+        {"name": "device", "type": "string"},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {"name": "ratio", "type": "double"},
+        {"name": "raw", "type": "bytes"},
+    ],
+}
+FIRST = {"ts": NOW, "device": "Köln", "price": Decimal("12.50"), "ratio": 0.5, "raw": b"\xff"}
+
+
+@pytest.fixture
+def avro(readings_of) -> Source:
+    """Two Avro records, and bytes that are none."""
+    second = {**FIRST, "device": "Graz", "price": Decimal("3.00"), "ratio": float("nan")}
+    source = readings_of([written(READING, FIRST), written(READING, second), b"\xff\x00"], partitions=1)
+    Source.objects.update(
+        format="avro",
+        avro_schema=json.dumps(READING),
+        schema=[["ts", "integer"], ["device", "text"], ["price", "number"]],
+    )
+    source.refresh_from_db()
+    return source
+
+
+def test_avro_is_shown_as_the_record_that_it_is_and_its_bytes_are_kept(as_bo: Client, avro: Source) -> None:
+    page = unescape(get(as_bo, "0/0/"))
+    assert '"device": "Köln",\n  "price": 12.50,\n  "ratio": 0.5,\n  "raw": {\n    "base64": "/w=="' in page
+    assert hex_dump(written(READING, FIRST)) in page
+    assert '"ratio": "nan"' in unescape(get(as_bo, "0/1/"))
+    assert "ff 00" in get(as_bo, "0/2/")
+    pairs = {pair.name: pair.value for pair in message_page(avro, Asked("oldest")).lines[0].pairs}
+    assert pairs == {"device": "Köln", "price": "12.50", "ratio": "0.5", "raw": '{"base64":"/w=="}'}
+
+
+def test_avro_is_found_by_what_is_written_in_it(avro: Source) -> None:
+    for words, found in (("köln", [0]), ("12.50", [0]), ('"price":3.00', [1]), ("12.75", [])):
+        assert [line.offset for line in message_page(avro, Asked("oldest", q=words)).lines] == found
+
+
+def test_a_download_of_avro_has_records(as_bo: Client, avro: Source) -> None:
+    content = as_bo.get("/sources/sensors/download/", {"seek": "oldest"}).content.decode()
+    values = [json.loads(line)["value"] for line in content.splitlines()]
+    assert values[0] == {
+        "ts": NOW,
+        "device": "Köln",
+        "price": 12.5,
+        "ratio": 0.5,
+        "raw": {"base64": "/w=="},
+    }
+    assert values[2] == {"base64": "/wA="}
 
 
 def test_a_search_stops_somewhere_and_says_how_far_it_looked(

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.topics import Topics, create_topics
+from tests.avro import written
 from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
@@ -111,6 +113,76 @@ def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
     assert "?tab=settings&amp;field=fan&amp;kind=integer" in get(as_bo, "overview")
     settings = as_bo.get("/sources/sensors/?tab=settings&field=fan&kind=integer").content.decode()
     assert 'value="fan"' in settings
+
+
+@pytest.fixture
+def read_as(sensors: Source, broker: str, fill_topic):
+    """The source `sensors` on a topic with these values, which are not JSON."""
+
+    def read(message_format: str, schema: list[list[str]], values: list[bytes], avro: str = "") -> Source:
+        sensors.connection, sensors.topic = connection_to(broker), fill_topic(values)
+        sensors.format, sensors.schema, sensors.avro_schema = message_format, schema, avro
+        sensors.save()
+        return sensors
+
+    return read
+
+
+PRICES = {
+    "type": "record",
+    "name": "Price",
+    "fields": [
+        {"name": "ts", "type": "long"},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {
+            "name": "seller",
+            "type": {"type": "record", "name": "S", "fields": [{"name": "id", "type": "int"}]},
+        },
+    ],
+}
+
+
+def test_drift_of_avro_names_new_changed_and_missing_fields(as_bo: Client, read_as) -> None:
+    values = [written(PRICES, {"ts": NOW, "price": Decimal("2.50"), "seller": {"id": 7}})] * 3
+    avro, known = json.dumps(PRICES), [["ts", "integer"], ["price", "number"], ["seller.id", "integer"]]
+    assert not overview(read_as("avro", known, values, avro)).drift
+    assert "Yes: no new fields, no changed types, all of them can be read." in get(as_bo, "overview")
+    drift = overview(
+        read_as("avro", [["ts", "integer"], ["price", "text"], ["gone", "text"]], [*values, b"?"], avro)
+    ).drift
+    assert drift.new == [("seller.id", "integer", "7")]
+    assert drift.changed == [("price", "text", "number")]
+    assert drift.absent == ["gone"]
+    assert drift.refused == {
+        "price is a number, not text.": 3,
+        "Not readable as Avro: the bytes do not fit the schema.": 1,
+    }
+
+
+def test_drift_of_avro_needs_its_registry(as_bo: Client, read_as) -> None:
+    record = {"ts": NOW, "price": Decimal(1), "seller": {"id": 7}}
+    read_as("avro", [["ts", "integer"]], [written(PRICES, record, number=3)])
+    Source.objects.update(registry="http://127.0.0.1:1")
+    assert "The schema registry at http://127.0.0.1:1 does not answer." in get(as_bo, "overview")
+
+
+@pytest.mark.parametrize(("message_format", "delimiter"), [("csv", b","), ("tsv", b"\t")])
+def test_drift_of_records_compares_columns_by_their_place(
+    as_bo: Client, read_as, message_format: str, delimiter: bytes
+) -> None:
+    def records(*lines: str) -> list[bytes]:
+        return [line.encode().replace(b",", delimiter) for line in lines]
+
+    known = [["ts", "integer"], ["code", "text"], ["temp", "number"]]
+    assert not overview(read_as(message_format, known, records(f"{NOW},404,2", f"{NOW},x,2.5"))).drift
+    assert "Yes: no column more or less, no changed types, all of them can be read." in get(as_bo, "overview")
+    drift = overview(read_as(message_format, known, records(f"{NOW},,hot", f"{NOW},,cold"))).drift
+    assert (drift.changed, drift.absent) == ([("temp", "number", "text")], ["code"])
+    assert drift.refused == {"temp is text, not a number.": 2}
+    drift = overview(read_as(message_format, known, records(f"{NOW},a,1,true", f"{NOW},a,2,true"))).drift
+    assert drift.refused == {"The message has 4 columns, not 3.": 2}
+    assert (drift.new, drift.changed, drift.absent) == ([], [], [])
+    assert "2 of 2: The message has 4 columns, not 3." in get(as_bo, "overview")
 
 
 def test_an_empty_topic_has_nothing_to_compare(

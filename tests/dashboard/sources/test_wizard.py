@@ -58,6 +58,7 @@ def test_avro_is_read_with_the_schema_that_was_given(as_ana: Client, broker: str
     assert "cannot be read" in probe(as_ana, broker, topic, format="avro", avro_schema="{")
     page = probe(as_ana, broker, topic, format="avro", avro_schema=json.dumps(AVRO))
     assert 'data-example="1794838349377" data-unit="ms"' in page
+    assert '<span class="quiet">v</span> <span class="value-number">2.5</span>' in page  # of the message
     source = save(
         as_ana, broker, topic, format="avro", avro_schema=json.dumps(AVRO), field=["v"], kind=["number"]
     )
