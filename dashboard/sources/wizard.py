@@ -7,6 +7,7 @@ gone back to.
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -87,11 +88,19 @@ def _look(request: HttpRequest) -> dict[str, Any]:
         if cleaned["topic"]:
             context |= _topic_context(request, cleaned)
         else:
-            context["topics"] = check(connection.bootstrap_servers, connection.security())
+            context |= _topics_context(check(connection.bootstrap_servers, connection.security()))
     except KafkaProblem as problem:
         context["problem"] = problem
-        context["topics"] = _topics_instead(connection) if problem.field == "topic" else []
+        if problem.field == "topic":
+            context |= _topics_instead(connection)
     return context
+
+
+def _topics_context(topics: list[str]) -> dict[str, Any]:
+    """The topics to choose from; Millrace's own can be typed."""
+    prefix = f"{settings.TOPIC_PREFIX}."
+    others = [name for name in topics if not name.startswith(prefix)]
+    return {"topics": others, "own_topics": len(topics) - len(others), "own_prefix": prefix}
 
 
 def _topic_context(request: HttpRequest, cleaned: dict[str, Any]) -> dict[str, Any]:
@@ -156,8 +165,8 @@ def _read(sample: Sample, cleaned: dict[str, Any]) -> tuple[Inference, list[byte
     return inference, as_json(values[:SHOWN_MESSAGES], options)
 
 
-def _topics_instead(connection: Connection) -> list[str]:
+def _topics_instead(connection: Connection) -> dict[str, Any]:
     try:
-        return check(connection.bootstrap_servers, connection.security())
+        return _topics_context(check(connection.bootstrap_servers, connection.security()))
     except KafkaProblem:
-        return []
+        return {}

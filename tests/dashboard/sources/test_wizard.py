@@ -1,12 +1,15 @@
 """The source wizard: formats, corrected types, event times, and going back."""
 
 import json
+from uuid import uuid4
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 
 from dashboard.models import SavedQuery, Source
 from dashboard.sources.forms import mark_of
+from streaming.topics import Topics, create_topics
 from tests.avro import LOGICAL, LOGICAL_RECORD, known, served, written
 from tests.dashboard.places import connection_to
 from tests.secured import LIMITED, SecuredBroker
@@ -38,6 +41,19 @@ def save(client: Client, servers: str, topic: str, **more: str | list[str]) -> S
     answer = client.post("/sources/new/", typed)
     assert answer.status_code == 302, answer.content.decode()
     return Source.objects.get(name="s")
+
+
+def test_topics_of_millrace_itself_are_not_offered(
+    as_ana: Client, broker: str, fill_topic, settings: LazySettings
+) -> None:
+    settings.TOPIC_PREFIX = f"own-{uuid4().hex[:8]}"
+    topic = fill_topic([{"a": 1}])
+    create_topics(broker, Topics(settings.TOPIC_PREFIX).shared())
+    for page in (probe(as_ana, broker, ""), probe(as_ana, broker, "nosuch")):
+        assert f'data-topic="{topic}"' in page
+        assert f'data-topic="{settings.TOPIC_PREFIX}' not in page
+        assert f"5 of Millrace’s own ({settings.TOPIC_PREFIX}.…) are not listed; they can be typed." in page
+    assert "Connected." in probe(as_ana, broker, fill_topic([{"a": 1}]))
 
 
 def test_columns_of_a_record_can_be_named_and_none_left_out(as_ana: Client, broker: str, fill_topic) -> None:
