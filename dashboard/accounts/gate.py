@@ -46,6 +46,7 @@ OWN_WORK = {
     "plan/<slug:key>/verify/",
     "plan/<slug:key>/what-if/compare/",
     "api/sources/<slug:key>/verify",
+    "api/sources/<slug:key>/verify/<task>/cancel",
     "dashboards/<slug:slug>/duplicate/",
     "api/dashboards/<slug:key>/duplicate",
     "alerts/<slug:key>/silence/",

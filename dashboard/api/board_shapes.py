@@ -3,12 +3,15 @@
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import User
 from ninja import Schema
 from pydantic import Field
 
+from dashboard.accounts.rights import unseen_words
 from dashboard.api.shapes import Given, Text
 from dashboard.boards.forms import DEFAULTS, PanelForm
 from dashboard.boards.models import Board, Panel
+from dashboard.boards.sight import Sight
 
 MOST_NUMBER = 2**63 - 1  # that a database counts to
 
@@ -96,10 +99,20 @@ class PanelShown(Schema):
     y: int | None
     w: int
     h: int
+    unseen: str | None = Field(
+        None, description="Why a query on it, or all of it but its place, is not shown; null: all of it is."
+    )
 
     @classmethod
-    def of(cls, panel: Panel) -> "PanelShown":
-        return cls.model_validate({"id": panel.pk, **panel_shape(panel)})
+    def of(cls, panel: Panel, sight: Sight) -> "PanelShown":
+        """As much of it as who asks may see: its title belongs to its queries."""
+        hidden = sight.hidden(panel)
+        unseen = " ".join(unseen_words(hidden[0])) if hidden else None
+        shape = panel_shape(panel)
+        if sight.unseen(panel):
+            shape = {"title": "", "kind": "", **DEFAULTS, **place_of(panel)}
+        shows = [shown for shown in shapes_of(panel) if shown["query"] in sight.seen]
+        return cls.model_validate({"id": panel.pk, **shape, "shows": shows, "unseen": unseen})
 
 
 class BoardListed(Schema):
@@ -118,8 +131,10 @@ class BoardShown(BoardListed):
     panels: list[PanelShown]
 
     @classmethod
-    def of(cls, board: Board) -> "BoardShown":
-        return cls(**_listed(board), panels=[PanelShown.of(panel) for panel in board.panels.all()])
+    def seen_by(cls, person: User, board: Board) -> "BoardShown":
+        panels = list(board.panels.select_related("query"))
+        sight = Sight.of(person, panels)
+        return cls(**_listed(board), panels=[PanelShown.of(panel, sight) for panel in panels])
 
 
 def _listed(board: Board) -> dict[str, Any]:
@@ -135,16 +150,23 @@ def _listed(board: Board) -> dict[str, Any]:
 
 def panel_shape(panel: Panel) -> dict[str, Any]:
     """A panel as it would be sent to make it."""
-    shows = [{"windows": [], "computation": "", "axis": "left", **shown} for shown in panel.shown]
-    place = {"x": panel.x, "y": panel.y, "w": panel.w, "h": panel.h}
     return {
         "title": panel.title,
         "kind": panel.kind,
-        "shows": shows,
+        "shows": shapes_of(panel),
         **DEFAULTS,
         **panel.settings,
-        **place,
+        **place_of(panel),
     }
+
+
+def shapes_of(panel: Panel) -> list[dict[str, Any]]:
+    """Of each query on it, what is shown."""
+    return [{"windows": [], "computation": "", "axis": "left", **shown} for shown in panel.shown]
+
+
+def place_of(panel: Panel) -> dict[str, int | None]:
+    return {"x": panel.x, "y": panel.y, "w": panel.w, "h": panel.h}
 
 
 def panel_typed(given: PanelGiven) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS
 from dashboard.boards import actions
 from dashboard.boards.models import Board, Panel
+from dashboard.boards.sight import Sight, check_may_see_all_of, check_may_see_panel
 from dashboard.boards.templates import of_one_query
 from dashboard.queries.models import SavedQuery, tidy_tags
 
@@ -47,7 +48,7 @@ def add_dashboard(request: HttpRequest, sent: BoardGiven) -> Any:
         board = actions.make_board(form.cleaned_data["name"], signed_in(request), [], tidy_tags(sent.tags))
         for panel in panels:
             actions.add_panel(board, panel)
-    return 201, BoardShown.of(board)
+    return 201, _shown(request, board)
 
 
 @router.post(
@@ -58,17 +59,17 @@ def add_dashboard_of_query(request: HttpRequest, query: str) -> Any:
     found = _queries(request).filter(key=query).first()
     if found is None:
         raise HttpError(404, f"There is no query “{query}”.")
-    return 201, BoardShown.of(actions.make_board(found.name, signed_in(request), of_one_query(found)))
+    return 201, _shown(request, actions.make_board(found.name, signed_in(request), of_one_query(found)))
 
 
 @router.get("/{slug:key}", response={200: BoardShown, **REFUSALS}, summary="Look at a dashboard")
 def show_dashboard(request: HttpRequest, key: str) -> Any:
-    return BoardShown.of(_found(request, key))
+    return _shown(request, _found(request, key))
 
 
 @router.patch("/{slug:key}", response={200: BoardShown, **REFUSALS}, summary="Change a dashboard")
 def patch_dashboard(request: HttpRequest, key: str, sent: BoardGiven) -> Any:
-    """What is not sent stays; panels that are sent take the place of those that were there."""
+    """What is not sent stays; panels that are sent take the place of those that you see all of."""
     board, given = _own(request, key), sent.model_fields_set
     panels = checked_panels(sent.panels, _queries(request)) if "panels" in given else None
     with transaction.atomic():
@@ -78,11 +79,11 @@ def patch_dashboard(request: HttpRequest, key: str, sent: BoardGiven) -> Any:
             board.tags = tidy_tags(sent.tags)
             board.save(update_fields=["tags"])
         if panels is not None:
-            for old in board.panels.all():
+            for old in _seen_whole(request, board):
                 actions.remove_panel(old)
             for panel in panels:
                 actions.add_panel(board, panel)
-    return BoardShown.of(board)
+    return _shown(request, board)
 
 
 @router.put("/{slug:key}/layout", response={204: None, **REFUSALS}, summary="Arrange panels")
@@ -94,7 +95,7 @@ def arrange_panels(request: HttpRequest, key: str, sent: LayoutGiven) -> Any:
 
 @router.post("/{slug:key}/duplicate", response={201: BoardShown, **REFUSALS}, summary="Duplicate a dashboard")
 def copy_dashboard(request: HttpRequest, key: str) -> Any:
-    return 201, BoardShown.of(actions.duplicate_board(_found(request, key), signed_in(request)))
+    return 201, _shown(request, actions.duplicate_board(_found(request, key), signed_in(request)))
 
 
 @router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a dashboard")
@@ -111,7 +112,7 @@ def restore_dashboard(request: HttpRequest, key: str) -> Any:
         raise HttpError(404, f"There is no dashboard “{key}”.")
     check_may_change(signed_in(request), board)
     actions.restore_board(board)
-    return BoardShown.of(board)
+    return _shown(request, board)
 
 
 @router.put("/{slug:key}/star", response={204: None, **REFUSALS}, summary="Add to your favourites")
@@ -129,7 +130,7 @@ def unstar_dashboard(request: HttpRequest, key: str) -> Any:
 @router.post("/{slug:key}/panels", response={201: PanelShown, **REFUSALS}, summary="Add a panel")
 def add_panel(request: HttpRequest, key: str, sent: PanelGiven) -> Any:
     board = _own(request, key)
-    return 201, PanelShown.of(actions.add_panel(board, checked_panel(sent, _queries(request))))
+    return 201, _shown_panel(request, actions.add_panel(board, checked_panel(sent, _queries(request))))
 
 
 @router.patch(
@@ -137,15 +138,17 @@ def add_panel(request: HttpRequest, key: str, sent: PanelGiven) -> Any:
 )
 def patch_panel(request: HttpRequest, key: str, panel: int, sent: PanelGiven) -> Any:
     """What is not sent stays."""
-    changed = checked_panel(sent, _queries(request), _panel(_own(request, key), panel))
+    found = _panel(request, key, panel)
+    check_may_see_all_of(signed_in(request), found)
+    changed = checked_panel(sent, _queries(request), found)
     changed.save()
-    return PanelShown.of(changed)
+    return _shown_panel(request, changed)
 
 
 @router.delete("/{slug:key}/panels/{int:panel}", response={204: None, **REFUSALS}, summary="Remove a panel")
 def remove_panel(request: HttpRequest, key: str, panel: int) -> Any:
     """It can be brought back for a day."""
-    actions.remove_panel(_panel(_own(request, key), panel))
+    actions.remove_panel(_panel(request, key, panel))
     return 204, None
 
 
@@ -155,9 +158,9 @@ def remove_panel(request: HttpRequest, key: str, panel: int) -> Any:
     summary="Bring a panel back",
 )
 def restore_panel(request: HttpRequest, key: str, panel: int) -> Any:
-    found = _panel(_own(request, key), panel, deleted=True)
+    found = _panel(request, key, panel, deleted=True)
     actions.restore_panel(found)
-    return PanelShown.of(found)
+    return _shown_panel(request, found)
 
 
 def _queries(request: HttpRequest) -> QuerySet[SavedQuery]:
@@ -178,9 +181,25 @@ def _own(request: HttpRequest, key: str) -> Board:
     return board
 
 
-def _panel(board: Board, number: int, *, deleted: bool = False) -> Panel:
+def _panel(request: HttpRequest, key: str, number: int, *, deleted: bool = False) -> Panel:
+    board = _own(request, key)
     manager = Panel.with_deleted if deleted else Panel.objects
     panel = manager.filter(board=board, pk=number).first() if number <= MOST_NUMBER else None
     if panel is None:
         raise HttpError(404, f"There is no panel {number} on “{board.name}”.")
+    check_may_see_panel(signed_in(request), panel)
     return panel
+
+
+def _seen_whole(request: HttpRequest, board: Board) -> list[Panel]:
+    panels = list(board.panels.select_related("query"))
+    sight = Sight.of(signed_in(request), panels)
+    return [panel for panel in panels if sight.is_whole(panel)]
+
+
+def _shown(request: HttpRequest, board: Board) -> BoardShown:
+    return BoardShown.seen_by(signed_in(request), board)
+
+
+def _shown_panel(request: HttpRequest, panel: Panel) -> PanelShown:
+    return PanelShown.of(panel, Sight.of(signed_in(request), [panel]))

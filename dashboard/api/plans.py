@@ -8,7 +8,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.accounts.people import first_name, is_administrator, signed_in
+from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import check_may_change
 from dashboard.api.pages import FARTHEST, Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
@@ -20,7 +20,7 @@ from dashboard.planning.changes import differences, effects
 from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.planning.news import note_if_unheard
 from dashboard.planning.overview import SourcePlan, overview
-from dashboard.planning.verifying import MINUTES, Verifying
+from dashboard.planning.verifying import MINUTES, Verifying, check_may_see
 from dashboard.planning.what_if import Comparison
 from dashboard.platform.folder_tasks import ASKED, DONE, FAILED, TooMany
 from dashboard.queries.models import SavedQuery
@@ -267,10 +267,26 @@ def verify_query(request: HttpRequest, key: str, sent: VerifyAsked) -> Any:
     "/{slug:key}/verify/{task}", response={200: Verified, **REFUSALS}, summary="How a verification is"
 )
 def show_verification(request: HttpRequest, key: str, task: str) -> Any:
-    found, person = Verifying.find(task), signed_in(request)
-    if found is None or not (is_administrator(person) or person.pk == found.asked["person"]):
-        raise HttpError(404, "There is no such verification; they are kept for a day.")
+    return _verified(_verification(request, key, task))
+
+
+@router.post(
+    "/{slug:key}/verify/{task}/cancel", response={200: Verified, **REFUSALS}, summary="Cancel a verification"
+)
+def cancel_verification(request: HttpRequest, key: str, task: str) -> Any:
+    """One that has ended stays as it is."""
+    found = _verification(request, key, task)
+    found.cancel()
     return _verified(found)
+
+
+def _verification(request: HttpRequest, key: str, task: str) -> Verifying:
+    found = Verifying.find(task)
+    query = found.query() if found else None
+    if found is None or (query and query.source.key != key):
+        raise HttpError(404, "There is no such verification; they are kept for a day.")
+    check_may_see(found, signed_in(request))
+    return found
 
 
 def _verified(task: Verifying) -> Verified:

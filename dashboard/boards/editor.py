@@ -10,7 +10,8 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_boards, visible_queries
 from dashboard.boards.forms import AXES, CHANGES, COLOURS, DEFAULTS, SCALES, PanelForm, typed_panel
 from dashboard.boards.kinds import KINDS
-from dashboard.boards.presentation import choices, panel_view, queries_of, told
+from dashboard.boards.presentation import choices, panel_view, told
+from dashboard.boards.sight import Sight, check_may_see_all_of
 from dashboard.models import Panel
 
 
@@ -25,7 +26,7 @@ def edit_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
         return redirect(panel.board)
     context = {
         "board": panel.board,
-        "view": panel_view(panel, (shown := queries_of([panel])), shown.keys()),
+        "view": panel_view(panel, Sight.of(signed_in(request), [panel])),
         "typed": form.data,
         "problems": _problems(form) if request.method == "POST" else {},
         "kinds": KINDS.values(),
@@ -46,9 +47,11 @@ def preview_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     if not form.is_valid():
         return JsonResponse({"problems": _problems(form)})
     form.fill(panel)
-    queries = queries_of([panel])
-    words = panel_view(panel, queries, queries.keys())["words"]
-    return JsonResponse({"problems": {}, "title": panel.title, "words": words, "panel": told(panel, queries)})
+    sight = Sight.of(signed_in(request), [panel])
+    words = panel_view(panel, sight)["words"]
+    return JsonResponse(
+        {"problems": {}, "title": panel.title, "words": words, "panel": told(panel, sight.queries)}
+    )
 
 
 def _kept(panel: Panel) -> dict[str, Any]:
@@ -63,4 +66,5 @@ def _panel(request: HttpRequest, slug: str, pk: int) -> Panel:
     board = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
     check_may_change(signed_in(request), board)
     panel: Panel = get_object_or_404(Panel, board=board, pk=pk)
+    check_may_see_all_of(signed_in(request), panel)
     return panel

@@ -1,36 +1,28 @@
 """Panels and dashboards in words, for pages."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import QuerySet
 
-from dashboard.accounts.rights import unseen_words
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.models import Panel
+from dashboard.boards.sight import Sight
 from dashboard.queries.models import SavedQuery
 
 
-def queries_of(panels: Iterable[Panel]) -> dict[str, SavedQuery]:
-    """By key, all queries that the panels show and that exist."""
-    keys = {shown["query"] for panel in panels for shown in panel.shown}
-    found = SavedQuery.objects.select_related("source__created_by", "owner").filter(key__in=keys)
-    return {query.key: query for query in found}
-
-
-def panel_view(panel: Panel, queries: Mapping[str, SavedQuery], seen: Collection[str]) -> dict[str, Any]:
+def panel_view(panel: Panel, sight: Sight) -> dict[str, Any]:
     """What the template of a panel needs; of queries that its viewer may not see, nothing but that."""
-    found = [queries[shown["query"]] for shown in panel.shown if shown["query"] in queries]
-    shown = {query.key: query for query in found if query.key in seen}
-    hidden = [query for query in found if query.key not in seen]
+    shown = {query.key: query for query in sight.shown(panel)}
+    hidden = sight.hidden(panel)
     words = _words(panel, list(shown.values()))
     if shown and hidden:
         words += f" · {len(hidden)} more that you may not see"
     return {
         "panel": panel,
         "query": next(iter(shown.values()), None),
-        "unseen": unseen_words(hidden[0]) if hidden and not shown else None,
+        "unseen": sight.unseen(panel),
         "unseen_query": hidden[0] if hidden else None,
         "words": words,
         "told": json.dumps(told(panel, shown)),
@@ -54,7 +46,7 @@ def _words(panel: Panel, queries: list[SavedQuery]) -> str:
     if len(queries) > 1:
         return f"{len(queries)} queries · {sources}"
     (query,) = queries
-    shown = panel.shown[0]
+    shown = next(one for one in panel.shown if one["query"] == query.key)
     groups = f" by {', '.join(query.group_by)}" if query.group_by else ""
     windows = "".join(f", {window}" for window in shown.get("windows", []))
     return f"{shown.get('computation') or query.computes}{groups}{windows} · {sources}"

@@ -23,7 +23,8 @@ from dashboard.accounts.rights import (
 from dashboard.boards import actions
 from dashboard.boards.forms import AddPanelForm, BoardForm, NewBoardForm, PanelTitleForm
 from dashboard.boards.kinds import KINDS
-from dashboard.boards.presentation import panel_view, queries_of
+from dashboard.boards.presentation import panel_view
+from dashboard.boards.sight import Sight, check_may_see_panel
 from dashboard.boards.templates import TEMPLATES, filled, of_one_query
 from dashboard.models import Board, FirstBoard, Panel
 
@@ -116,9 +117,8 @@ def board(request: HttpRequest, slug: str) -> HttpResponse:
 def _panels(board: Board, person: User) -> list[dict[str, Any]]:
     """The panels; one of a query that this person may not see says so, and nothing more."""
     panels = list(board.panels.select_related("query"))
-    queries = queries_of(panels)
-    seen = set(visible_queries(person).filter(key__in=queries).values_list("key", flat=True))
-    return [panel_view(panel, queries, seen) for panel in panels]
+    sight = Sight.of(person, panels)
+    return [panel_view(panel, sight) for panel in panels]
 
 
 def _rotation(request: HttpRequest, found: Board) -> list[str]:
@@ -241,9 +241,8 @@ def remove_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def restore_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    found = _board(request, slug)
-    actions.restore_panel(get_object_or_404(Panel.with_deleted, board=found, pk=pk))
-    return redirect(found)
+    actions.restore_panel(_panel(request, slug, pk, deleted=True))
+    return redirect("board", slug=slug)
 
 
 def _board(request: HttpRequest, slug: str) -> Board:
@@ -253,6 +252,9 @@ def _board(request: HttpRequest, slug: str) -> Board:
     return found
 
 
-def _panel(request: HttpRequest, slug: str, pk: int) -> Panel:
-    panel: Panel = get_object_or_404(Panel, board=_board(request, slug), pk=pk)
+def _panel(request: HttpRequest, slug: str, pk: int, *, deleted: bool = False) -> Panel:
+    """A panel that whoever asks may change: on a dashboard that they may change, and not hidden from them."""
+    manager = Panel.with_deleted if deleted else Panel.objects
+    panel: Panel = get_object_or_404(manager, board=_board(request, slug), pk=pk)
+    check_may_see_panel(signed_in(request), panel)
     return panel

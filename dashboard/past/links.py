@@ -8,9 +8,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from dashboard.accounts.rights import visible_queries
 from dashboard.boards.models import Board
-from dashboard.boards.presentation import queries_of as shown_queries
+from dashboard.boards.sight import Sight
 from dashboard.past.models import ShareLink
 
 USE_NOTED_EVERY = timedelta(minutes=1)
@@ -40,8 +39,7 @@ def open_link(token: str) -> ShareLink | None:
 
 def queries_of(link: ShareLink) -> set[str]:
     """Keys of the queries that it shows: those of its dashboard that who made it may still see."""
-    shown = shown_queries(link.board.panels.all())
-    return set(visible_queries(link.made_by).filter(key__in=shown).values_list("key", flat=True))
+    return set(Sight.of(link.made_by, link.board.panels.all()).seen)
 
 
 def revoke(link: ShareLink) -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from dashboard.accounts.people import first_name, is_administrator
 from dashboard.boards.models import Board
-from dashboard.boards.presentation import queries_of
+from dashboard.boards.sight import queries_of
 from dashboard.past.models import Note
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.steps import Step, edits_of, steps_of

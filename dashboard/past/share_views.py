@@ -16,7 +16,7 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_share, may_share
 from dashboard.boards.models import Board
 from dashboard.boards.presentation import panel_view
-from dashboard.boards.presentation import queries_of as shown_queries
+from dashboard.boards.sight import Sight
 from dashboard.past.forms import LinkForm
 from dashboard.past.links import make_link, open_link, queries_of, revoke
 from dashboard.past.models import ShareLink
@@ -79,9 +79,9 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 
 def _panels(link: ShareLink) -> list[dict[str, Any]]:
     """Those that the link shows; of others not even that they are there."""
-    panels, seen = list(link.board.panels.select_related("query")), queries_of(link)
-    queries = shown_queries(panels)
-    views = [panel_view(panel, queries, seen) for panel in panels]
+    panels = list(link.board.panels.select_related("query"))
+    sight = Sight.of(link.made_by, panels)
+    views = [panel_view(panel, sight) for panel in panels]
     return [view for view in views if view["unseen"] is None]
 
 

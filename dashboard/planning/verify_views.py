@@ -4,15 +4,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.accounts.people import is_administrator, signed_in
+from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import visible_sources
 from dashboard.models import SavedQuery, Source
-from dashboard.planning.verifying import MINUTES, Verifying
+from dashboard.planning.verifying import MINUTES, Verifying, check_may_see
 from dashboard.platform.folder_tasks import DONE, FAILED, RUNNING, TooMany
 
 
@@ -90,9 +89,7 @@ def _own(request: HttpRequest, key: str) -> Verifying:
     task = Verifying.find(key)
     if task is None:
         raise Http404("There is no such verification; they are kept for a day.")
-    person = signed_in(request)
-    if not is_administrator(person) and person.pk != task.asked["person"]:
-        raise PermissionDenied("You may not see this verification. Run your own from the plan page.")
+    check_may_see(task, signed_in(request))
     return task
 
 

@@ -9,7 +9,10 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
 
+from dashboard.accounts import rights
+from dashboard.accounts.people import is_administrator
 from dashboard.planning.steps import joined_at, steps_of, warm_since
 from dashboard.platform.folder_tasks import RUNNING, FolderTask, TooMany, all_tasks, tidy
 from dashboard.queries.models import SavedQuery
@@ -52,9 +55,12 @@ class Verifying(FolderTask):
 
     @classmethod
     def newest(cls, person: User) -> list["Verifying"]:
-        """Somebody's last ones, the newest first."""
+        """Somebody's last ones, of queries that they may see, the newest first."""
         own = [one for one in all_tasks(Verifying, _root()) if one.asked.get("person") == person.pk]
-        return sorted(own, key=lambda one: one.folder.stat().st_mtime, reverse=True)[:10]
+        newest = sorted(own, key=lambda one: one.folder.stat().st_mtime, reverse=True)
+        seen = SavedQuery.with_deleted.filter(source__in=rights.visible_sources(person))
+        keys = set(seen.values_list("key", flat=True))
+        return [one for one in newest if one.asked["query"] in keys][:10]
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -71,6 +77,16 @@ class Verifying(FolderTask):
     def progress(self) -> dict[str, Any]:
         told = self.read("progress") or {"percent": 0, "words": "Starting."}
         return {"percent": told["percent"], "words": told["words"]}
+
+
+def check_may_see(task: Verifying, person: User) -> None:
+    """Who started it, as long as they may see the query; and administrators."""
+    if not is_administrator(person) and person.pk != task.asked["person"]:
+        raise PermissionDenied("You may not see this verification. Run your own from the plan page.")
+    queries = SavedQuery.with_deleted.select_related("source__created_by", "owner")
+    query = queries.filter(key=task.asked["query"]).first()
+    if query is not None:
+        rights.check_may_see(person, query)
 
 
 def _run(query: SavedQuery, minutes: int) -> dict[str, Any]:

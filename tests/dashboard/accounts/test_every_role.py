@@ -3,9 +3,11 @@ for, and a viewer changes nothing anywhere. The walks are over the URL map: noth
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from channels.testing import WebsocketCommunicator
+from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
@@ -17,6 +19,7 @@ from dashboard.accounts.people import ADMINISTRATORS_ALONE, VIEWERS_LOOK
 from dashboard.accounts.tokens import make_token
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.models import Alert, Board, Panel, SavedQuery, Source
+from dashboard.planning.verifying import Verifying
 from tests.dashboard.conftest import signed_in_as
 from tests.dashboard.places import source_at
 
@@ -167,6 +170,99 @@ def test_a_board_shows_others_no_panel_of_a_hidden_query(
     assert not [name for name in ("Secret title", "Hot devices", "max(temp)", "sensors") if name in page]
 
 
+@pytest.fixture
+def half_hidden(hidden: None, plant: Board, bo: User) -> Panel:
+    """A dashboard that everybody may change, with a panel of a hidden query beside one of Bo's own."""
+    own = source_at(key="own", name="own", topic="own", schema=[["load", "number"]], created_by=bo)
+    windows = [{"range": "1m", "slide": "1m"}]
+    count = [{"aggregate": "count", "field": None}]
+    mine = SavedQuery.objects.create(source=own, name="Mine", computations=count, windows=windows, owner=bo)
+    Panel.objects.create(board=plant, query=mine, title="Mine", x=0, y=0)
+    Board.objects.update(for_all="change")
+    panel: Panel = plant.panels.get(title="Secret title")
+    panel.shows = [{"query": panel.query.key, "windows": ["1m every 10s"], "computation": "max of temp"}]
+    panel.settings = {"unit": "°F"}
+    panel.save()
+    return panel
+
+
+OF_THE_HIDDEN = (*SECRETS[:3], "sensors", "max of temp", "max(temp)", "1m every 10s", "°F")
+OF_A_BOARD = [one for one in OF_A_THING if "dashboards/<" in one]
+
+
+@pytest.mark.parametrize("route", OF_A_BOARD)
+def test_a_visible_board_tells_nothing_of_a_hidden_query_at_any_address(
+    half_hidden: Panel, hot: SavedQuery, bo: User, as_bo: Client, route: str
+) -> None:
+    address = addressed(route, hot).replace("/panels/1/", f"/panels/{half_hidden.pk}/")
+    address = re.sub(r"/panels/1$", f"/panels/{half_hidden.pk}", address)
+    bearer = {"Authorization": f"Bearer {make_token(bo, 'script', None)[1]}"}
+    is_call = address.startswith("/api/")
+    for method in ("get", *CHANGING):
+        send = {"content_type": "application/json"} if is_call or method != "post" else {"follow": True}
+        asked = "?from=0&to=9999999999999" if method == "get" else ""
+        client = Client() if is_call else as_bo
+        answer = getattr(client, method)(address + asked, headers=bearer if is_call else {}, **send)
+        page = answer.content.decode()
+        assert not [name for name in OF_THE_HIDDEN if name in page], (method, address)
+    half_hidden.refresh_from_db()
+    assert (half_hidden.title, half_hidden.kind, half_hidden.deleted_at) == ("Secret title", "line", None)
+
+
+@pytest.mark.parametrize("route", [one for one in OF_A_BOARD if "panels/<" in one])
+def test_who_may_not_see_a_panel_does_not_change_it(
+    half_hidden: Panel, hot: SavedQuery, as_bo: Client, route: str
+) -> None:
+    address = addressed(route, hot).replace("/panels/1", f"/panels/{half_hidden.pk}")
+    for method in CHANGING:
+        sent = {"title": "Mine now", "kind": "text"}
+        answer = getattr(as_bo, method)(address, sent, content_type="application/json")
+        if answer.status_code != 405:
+            assert answer.status_code == 403, (method, address)
+            assert "Ana owns it and can give you access." in answer.content.decode()
+
+
+def test_a_call_shows_of_a_hidden_panel_its_place_alone(half_hidden: Panel, as_bo: Client) -> None:
+    shown = as_bo.get("/api/dashboards/plant").json()["panels"]
+    assert [(panel["title"], panel["unseen"]) for panel in shown] == [
+        ("Mine", None),
+        ("", "You may not see this query. Ana owns it and can give you access."),
+    ]
+    assert (shown[1]["id"], shown[1]["shows"], shown[1]["w"]) == (half_hidden.pk, [], half_hidden.w)
+
+
+def test_panels_that_are_sent_do_not_replace_hidden_ones(
+    half_hidden: Panel, plant: Board, as_bo: Client
+) -> None:
+    sent = {"panels": [{"title": "Words", "kind": "text", "text": "Hello"}]}
+    answer = as_bo.patch("/api/dashboards/plant", sent, content_type="application/json")
+    assert {panel["title"] for panel in answer.json()["panels"]} == {"Words", ""}
+    assert set(plant.panels.values_list("title", flat=True)) == {"Words", "Secret title"}
+
+
+def test_of_a_panel_with_a_hidden_query_the_others_are_seen(
+    half_hidden: Panel, hot: SavedQuery, as_bo: Client, as_ana: Client
+) -> None:
+    """It can be renamed and removed; what it shows is changed by who sees all of it."""
+    mine = SavedQuery.objects.get(name="Mine")
+    half_hidden.shows.append({"query": mine.key})
+    half_hidden.title = "Both"
+    half_hidden.save()
+    shown = as_bo.get("/api/dashboards/plant").json()["panels"][1]
+    assert (shown["title"], [one["query"] for one in shown["shows"]]) == ("Both", [mine.key])
+    page = as_bo.get("/dashboards/plant/").content.decode()
+    assert "1 more that you may not see" in page
+    assert not [name for name in OF_THE_HIDDEN if name in page.replace("°F", "")]
+    address = f"/dashboards/plant/panels/{half_hidden.pk}"
+    assert f"{address}/edit/" not in page
+    assert as_bo.get(f"{address}/edit/").status_code == 403
+    sent = {"shows": [{"query": mine.key}]}
+    assert as_bo.patch(f"/api{address}", sent, content_type="application/json").status_code == 403
+    assert as_bo.post(f"{address}/rename/", {"title": "Two"}).status_code == 302
+    half_hidden.refresh_from_db()
+    assert (half_hidden.title, len(half_hidden.shows)) == ("Two", 2)
+
+
 def test_what_is_typed_cannot_name_what_is_hidden(hidden: None, hot: SavedQuery, as_bo: Client) -> None:
     form = as_bo.get(f"/queries/new/?source=sensors&copy={hot.key}").content.decode()
     assert "No sources yet." in form
@@ -182,6 +278,56 @@ def test_what_is_typed_cannot_name_what_is_hidden(hidden: None, hot: SavedQuery,
     as_bo.post("/dashboards/mine/panels/", {"query": hot.key})
     assert not mine.panels.exists()
     assert SavedQuery.objects.count() == 1
+
+
+@pytest.fixture
+def verified_by_bo(hot: SavedQuery, bo: User, settings: LazySettings, tmp_path: Path) -> str:
+    """The key of a verification that is done; the right on its source is withdrawn since."""
+    settings.VAR_DIR = tmp_path
+    task = Verifying(tmp_path / "verifying" / "0123456789abcdef")
+    task.folder.mkdir(parents=True)
+    task.write("asked", {"person": bo.pk, "query": hot.key, "minutes": 5})
+    task.write("run", {"began": 0})
+    task.write("summary", {"rows": 1, "different": 0})
+    task.rows.write_text('{"group": ["Secret group"]}\n')
+    return task.key
+
+
+VERIFIED = [one for one in ALL if one.startswith("plan/verified/")]
+
+
+@pytest.mark.parametrize("route", VERIFIED)
+def test_what_was_verified_is_hidden_with_its_source(
+    verified_by_bo: str, as_bo: Client, as_ana: Client, as_ada: Client, route: str
+) -> None:
+    address = "/" + re.sub(r"<\w+:task>", verified_by_bo, route)
+    ask = "post" if "cancel" in route else "get"
+    assert getattr(as_bo, ask)(address).status_code in (200, 302)
+    refused = getattr(as_ana, ask)(address)
+    assert refused.status_code == 403
+    assert "Run your own from the plan page." in refused.content.decode()
+    Source.objects.update(for_all=NOTHING)
+    answer = getattr(as_bo, ask)(address)
+    assert answer.status_code == 403
+    assert "Ana owns it and can give you access." in answer.content.decode()
+    assert not [name for name in (*SECRETS, "Secret group") if name in answer.content.decode()]
+    assert getattr(as_ada, ask)(address).status_code in (200, 302)
+
+
+def test_a_call_tells_nothing_of_what_was_verified_of_a_hidden_source(
+    verified_by_bo: str, hot: SavedQuery, as_bo: Client, as_ana: Client
+) -> None:
+    address = f"/api/sources/sensors/verify/{verified_by_bo}"
+    assert as_bo.get(address).json()["rows"] == 1
+    assert as_ana.get(address).json() == {
+        "problem": "You may not see this verification. Run your own from the plan page."
+    }
+    own = source_at(key="own", name="own", topic="own", schema=[["load", "number"]])
+    Source.objects.exclude(pk=own.pk).update(for_all=NOTHING)
+    for asked in (address, address.replace("sensors", "own")):
+        assert as_bo.get(asked).status_code in (403, 404)
+        assert as_bo.post(f"{asked}/cancel").status_code in (403, 404)
+    assert "Hot devices" not in as_bo.get("/plan/own/verify/").content.decode()
 
 
 @pytest.mark.django_db(transaction=True)
