@@ -16,7 +16,7 @@ from dashboard.boards.kinds import COLUMNS, KINDS
 from dashboard.boards.views import HAS_PANELS
 from dashboard.home.finding import found
 from dashboard.models import Board, Panel, PlanVersion
-from dashboard.planning.overview import headline, running_plans
+from dashboard.planning.overview import headline, plans_seen
 from dashboard.queries.states import state_of as query_state
 
 CHANGES_SHOWN = 6
@@ -30,7 +30,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """What sharing saves, the dashboards that have panels, and what goes on; before that, what to do next."""
     person = signed_in(request)
     seen = visible_sources(person)
-    plans = running_plans(seen)
+    plans, others = plans_seen(person)
     sources = seen.prefetch_related("queries")
     changes = PlanVersion.objects.filter(source__in=seen).select_related("source").defer("plan", "statistics")
     context = {
@@ -39,7 +39,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "queries": _newest_queries(person),
         "board": visible_boards(person).first(),
         "cards": [Card.of(board) for board in _filled_boards(person)],
-        "headline": headline(plans) if plans else None,
+        "headline": headline(plans, others) if plans else None,
         "changes": changes.order_by("-created_at", "-pk")[:CHANGES_SHOWN],
         **_alerts(person),
     }

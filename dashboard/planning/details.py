@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor
 
-from django.contrib.auth.models import User
-
+from dashboard.accounts.people import first_name
 from dashboard.live.history import query_key
 from dashboard.planning.changes import window_words
 from dashboard.planning.overview import SourcePlan, TreeRow, computes, costed
-from dashboard.planning.picture import owner_name
 from dashboard.planning.work import TreeEstimate, TreeMeasure
 from dashboard.queries.models import SavedQuery
 from optimizer.explain import Explainer
@@ -58,7 +56,7 @@ class Details:
         return self.measure.cost / self.estimate.total - 1
 
 
-def details(plan: SourcePlan, row: TreeRow, viewer: User) -> Details:
+def details(plan: SourcePlan, row: TreeRow) -> Details:
     tree = row.tree
     measure = plan.measures.get(tree.id)
     saved = _saved(plan)
@@ -69,7 +67,7 @@ def details(plan: SourcePlan, row: TreeRow, viewer: User) -> Details:
         groups=measure.groups if measure else plan.statistics.groups_in(tree.key),
         estimate=plan.estimates[tree.id],
         measure=measure,
-        queries=[_query_row(query, row, explainer, saved, viewer) for query in tree.queries],
+        queries=[_query_row(query, row, explainer, saved) for query in tree.queries],
         fed_by=tree.fed_by if isinstance(tree, Tree) else None,
         feeds=tuple(other.id for other in plan.plan.trees if other.fed_by == tree.id),
     )
@@ -81,7 +79,7 @@ def _saved(plan: SourcePlan) -> dict[str, SavedQuery]:
 
 
 def _query_row(
-    query: AnyQuery, row: TreeRow, explainer: Explainer, saved: Mapping[str, SavedQuery], viewer: User
+    query: AnyQuery, row: TreeRow, explainer: Explainer, saved: Mapping[str, SavedQuery]
 ) -> QueryRow:
     known = saved.get(query_key(query.id))
     explanation = explainer.explanation(query.id)
@@ -89,7 +87,7 @@ def _query_row(
     return QueryRow(
         name=query.name,
         address=known.get_absolute_url() if known else "",
-        owner=owner_name(viewer, known.owner) if known else "",
+        owner=first_name(known.owner) if known else "",
         computes=computes(query),
         window=window_words(query),
         partials=partials_per_window(query.window, row.edge_rate) if timed else None,  # type: ignore[arg-type]

@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from django.contrib.auth.models import User
+
+from dashboard.accounts.rights import visible_sources
 from dashboard.live.meters import measured, process_meters
 from dashboard.planning.calibration import calibrated_statistics
 from dashboard.planning.changes import kernel_label
@@ -164,9 +167,16 @@ def running_plans(sources: Iterable[Source]) -> list[SourcePlan]:
     return [found for source in sources if (found := SourcePlan.of(source)) is not None]
 
 
+def plans_seen(person: User) -> tuple[list[SourcePlan], list[SourcePlan]]:
+    """The plans of sources that somebody may see, and those that run beside them."""
+    seen = set(visible_sources(person))
+    plans = running_plans(Source.objects.all())
+    return [one for one in plans if one.source in seen], [one for one in plans if one.source not in seen]
+
+
 @dataclass(frozen=True)
 class Headline:
-    """All sources together: they share the cores."""
+    """What somebody may see, all together; load and what is in hand are of all that shares the cores."""
 
     queries: int
     price: float
@@ -177,6 +187,7 @@ class Headline:
     nodes: int
     topics: tuple[str, ...]
     is_measured: bool
+    beside_others: bool  # that its reader may not see
 
     @property
     def ticks(self) -> list[float]:
@@ -189,20 +200,23 @@ class Headline:
         return min(1.0, self.price / self.queries) if self.queries else 0.0
 
 
-def headline(plans: Sequence[SourcePlan]) -> Headline:
-    whole = [plan.overview for plan in plans]
-    rate, used = sum(plan.statistics.rate for plan in plans), sum(one.load for one in whole)
+def headline(plans: Sequence[SourcePlan], others: Sequence[SourcePlan] = ()) -> Headline:
+    """`others` are counted in the load alone: nothing else is told of them."""
+    every = [*plans, *others]
+    named, whole = [plan.overview for plan in plans], [plan.overview for plan in every]
+    rate, used = sum(plan.statistics.rate for plan in every), sum(one.load for one in whole)
     evenly = rate / used - rate if used else 0.0  # if all sources grew alike
     return Headline(
-        queries=sum(one.queries for one in whole),
-        price=sum(one.price for one in whole),
+        queries=sum(one.queries for one in named),
+        price=sum(one.price for one in named),
         load=used,
         load_alone=sum(one.load_alone for one in whole),
         in_hand=whole[0].in_hand if len(whole) == 1 else max(0.0, evenly),
-        trees=sum(len(one.rows) for one in whole),
+        trees=sum(len(one.rows) for one in named),
         nodes=max((len(plan.plan.nodes) for plan in plans), default=1),
         topics=tuple(plan.source.topic for plan in plans),
-        is_measured=all(plan.is_measured for plan in plans),
+        is_measured=all(plan.is_measured for plan in every),
+        beside_others=bool(others),
     )
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.urls import reverse
 
 from dashboard.accounts.people import first_name
@@ -23,14 +22,12 @@ MANY_QUERIES = 60  # from here on the last column is by owner
 MOST_TREES = 16  # of all sources, told apart
 
 
-def owner_name(viewer: User, owner: User | None) -> str:
-    """How the viewer is told whose query it is; everybody may know it as yet."""
-    return first_name(owner)
+def picture(plans: Sequence[SourcePlan], selected: tuple[str, str]) -> dict[str, Any]:
+    """Of sources that its viewer may see, and thereby their queries and whose they are.
 
-
-def picture(plans: Sequence[SourcePlan], viewer: User, selected: tuple[str, str]) -> dict[str, Any]:
-    """`selected` is a source's key and the id of one of its trees, which is always told apart."""
-    owners = _owners(plans, viewer)
+    `selected` is a source's key and the id of one of its trees, which is always told apart.
+    """
+    owners = _owners(plans)
     many = sum(len(plan.plan.all_queries) for plan in plans) > MANY_QUERIES
     apart = _apart(plans, selected)
     return {
@@ -50,11 +47,11 @@ def picture(plans: Sequence[SourcePlan], viewer: User, selected: tuple[str, str]
     }
 
 
-def _owners(plans: Sequence[SourcePlan], viewer: User) -> dict[str, str]:
+def _owners(plans: Sequence[SourcePlan]) -> dict[str, str]:
     """By key of a saved query."""
     sources = [plan.source for plan in plans]
     saved = SavedQuery.with_deleted.filter(source__in=sources).select_related("owner")
-    return {query.key: owner_name(viewer, query.owner) for query in saved}
+    return {query.key: first_name(query.owner) for query in saved}
 
 
 def _apart(plans: Sequence[SourcePlan], selected: tuple[str, str]) -> set[tuple[str, str]]:

@@ -21,7 +21,7 @@ from dashboard.planning.calibration import (
     measured_now,
 )
 from dashboard.planning.details import details
-from dashboard.planning.overview import SourcePlan, headline, running_plans
+from dashboard.planning.overview import SourcePlan, headline, plans_seen, running_plans
 from dashboard.planning.picture import picture
 from dashboard.planning.service import newest
 from dashboard.planning.work import tree_throughput
@@ -43,7 +43,7 @@ def plan(request: HttpRequest) -> HttpResponse:
     """The newest plan of one source among those of all; the source and the tree are in the address."""
     person = signed_in(request)
     sources = list(visible_sources(person))
-    plans = running_plans(sources)
+    plans, others = plans_seen(person)
     chosen = _chosen(sources, plans, request.GET.get("source"))
     shown = next((one for one in plans if one.source == chosen), None)
     if shown is None:
@@ -52,13 +52,13 @@ def plan(request: HttpRequest) -> HttpResponse:
     context = {
         **_of_source(shown, request),
         "sources": sources,
-        "headline": headline(plans),
+        "headline": headline(plans, others),
         "plans": plans,
         "plan": shown.overview,
         "selected": selected,
-        "details": details(shown, selected, person),
+        "details": details(shown, selected),
         "timeline": selected.timeline(),
-        "picture": picture(plans, person, (shown.source.key, selected.tree.id)),
+        "picture": picture(plans, (shown.source.key, selected.tree.id)),
         "measured": shown.is_measured,
         "calibrations": CalibrationRecord.objects.filter(source=shown.source).select_related("made_by")[:5],
         "measured_now": measured_now(shown.source),
@@ -76,7 +76,7 @@ def tree(request: HttpRequest, key: str, tree_id: str) -> HttpResponse:
     context = {
         **_of_source(shown, request),
         "selected": row,
-        "details": details(shown, row, signed_in(request)),
+        "details": details(shown, row),
         "timeline": row.timeline(),
     }
     return render(request, "planning/_tree.html", context)
@@ -86,9 +86,7 @@ def tree(request: HttpRequest, key: str, tree_id: str) -> HttpResponse:
 def plan_picture(request: HttpRequest) -> JsonResponse:
     """The picture at the costs measured now."""
     selected = request.GET.get("source", ""), request.GET.get("tree", "")
-    return JsonResponse(
-        picture(running_plans(visible_sources(signed_in(request))), signed_in(request), selected)
-    )
+    return JsonResponse(picture(running_plans(visible_sources(signed_in(request))), selected))
 
 
 @require_safe

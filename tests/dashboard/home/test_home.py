@@ -7,6 +7,7 @@ from django.test import Client
 from dashboard.accounts.levels import NOTHING
 from dashboard.models import Alert, Board, Evaluation, Panel, SavedQuery, Source
 from dashboard.planning.service import replan
+from tests.dashboard.places import source_at
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +79,29 @@ def test_home_tells_what_changed(as_ana: Client, hot: SavedQuery) -> None:
     page = shown(as_ana)
     assert "Ana added “Hot devices”" in page
     assert f'href="/plan/{hot.source.key}/history/1/"' in page
+
+
+def test_the_load_is_of_all_sources_whoever_reads(as_bo: Client, as_ana: Client, hot: SavedQuery) -> None:
+    """All share the cores: who may not see one of them is not told that there is more in hand."""
+    own = source_at(key="own", name="own", topic="own", schema=[["load", "number"]])
+    SavedQuery.objects.create(
+        source=own,
+        name="Mine",
+        computations=[{"aggregate": "count", "field": None}],
+        windows=[{"range": "1m", "slide": "1m"}],
+    )
+    for source in (own, hot.source):
+        replan(source, "one")
+    Source.objects.exclude(pk=own.pk).update(for_all=NOTHING)
+    for address in ("/", "/plan/"):
+        whole, part = (client.get(address).context["headline"] for client in (as_ana, as_bo))
+        assert (part.queries, part.trees, part.topics) == (1, 1, ("own",))
+        assert (whole.queries, whole.beside_others) == (3, False)
+        assert part.load == pytest.approx(whole.load)
+        assert part.in_hand == pytest.approx(whole.in_hand)
+        page = as_bo.get(address).content.decode()
+        assert "load with sharing, with sources that you may not see" in page
+        assert not [name for name in ("sensors", "Hot devices", "Ana") if name in page]
 
 
 def test_home_hides_what_its_reader_may_not_see(as_bo: Client, as_ana: Client, hot: SavedQuery) -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.accounts.levels import NOTHING
 from dashboard.models import SavedQuery, Source
 from dashboard.planning.overview import SourcePlan, running_plans
 from dashboard.planning.picture import MOST_TREES, picture
@@ -29,7 +30,7 @@ def many(source: Source, owner: User, count: int) -> None:
 
 def test_few_queries_are_named_with_their_windows(hot: SavedQuery, sensors: Source, ana: User) -> None:
     replan(sensors, "one")
-    told = picture(running_plans(Source.objects.all()), ana, ("sensors", "1"))
+    told = picture(running_plans(Source.objects.all()), ("sensors", "1"))
     (source,) = told["sources"]
     (tree,) = source["trees"]
     assert tree["queries"] == [{"label": "Hot devices, 1 m 5 m", "count": 2}]
@@ -45,7 +46,7 @@ def test_many_trees_are_told_together_and_the_selected_one_apart(sensors: Source
     plan = SourcePlan.of(sensors)
     assert plan is not None
     cheapest = min(plan.overview.rows, key=lambda row: plan.cost_of(row.tree.id)).tree.id
-    (source,) = picture([plan], ana, ("sensors", cheapest))["sources"]
+    (source,) = picture([plan], ("sensors", cheapest))["sources"]
     bands = source["trees"]
     assert len(bands) <= MOST_TREES + 1
     assert cheapest in {band["id"] for band in bands}
@@ -60,10 +61,29 @@ def test_over_sixty_queries_are_by_owner(sensors: Source, ana: User, bo: User) -
     many(sensors, ana, 40)
     many(sensors, bo, 30)
     replan(sensors, "seventy")
-    told = picture(running_plans(Source.objects.all()), ana, ("sensors", "1"))
+    told = picture(running_plans(Source.objects.all()), ("sensors", "1"))
     labels = {query["label"] for band in told["sources"][0]["trees"] for query in band["queries"]}
     assert told["byOwner"]
     assert all(label.startswith(("Ana, ", "Bo, ")) for label in labels)
+
+
+@pytest.mark.parametrize("count", [1, 70])
+def test_queries_and_owners_are_named_to_who_may_see_them(
+    as_bo: Client, as_ana: Client, sensors: Source, ana: User, bo: User, count: int
+) -> None:
+    """By name and, of many, by owner: in picture and table nothing of a source that is hidden."""
+    own = source_at(key="own", name="own", topic="own", schema=[["temp", "number"], ["device", "text"]])
+    many(own, bo, 70)
+    SavedQuery.objects.filter(source=own).update(name="Mine")
+    many(sensors, ana, count)
+    for source in (own, sensors):
+        replan(source, "some")
+    Source.objects.exclude(pk=own.pk).update(for_all=NOTHING)
+    for address in ("/plan/?source=sensors&tree=1", "/plan/picture/"):
+        assert "Bo" in as_bo.get(address).content.decode()
+        assert not [name for name in ("Ana", "Query 0") if name in as_bo.get(address).content.decode()]
+        assert "Ana" in as_ana.get(address).content.decode()
+    assert as_bo.get("/plan/sensors/trees/1/").status_code == 403
 
 
 def test_all_sources_are_on_the_page_and_one_of_them_is_chosen(
