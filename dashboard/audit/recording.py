@@ -56,7 +56,7 @@ AUDITED: dict[str, Kind] = {
     "auth.Group": Kind("group", "name"),
 }
 NOT_AUDITED = {
-    "dashboard.PlanVersion": "the plan page has the history of plans, with what caused each",
+    "dashboard.PlanVersion": "it follows from changes; who chose one is recorded by `planning.service`",
     "dashboard.FirstBoard": "what somebody sees first is their own affair",
     "dashboard.HistoryPlace": "it is kept by a process, as results come",
     "dashboard.PastWindow": "it is kept by a process, as results come",

@@ -22,6 +22,7 @@ KINDS = (
     "note",
     "panel",
     "person",
+    "plan",
     "query",
     "session",
     "silence",

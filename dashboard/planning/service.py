@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.accounts.people import first_name
+from dashboard.audit.recording import record
 from dashboard.live.meters import statistics
 from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
@@ -22,7 +23,7 @@ from optimizer.incremental import adapt, rearranged
 from optimizer.plan import Plan
 from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query, QuerySpec
-from optimizer.strategies import strategy_named
+from optimizer.strategies import STRATEGIES, strategy_named
 from optimizer.throughput import estimated_throughput, load
 
 logger = logging.getLogger(__name__)
@@ -148,7 +149,23 @@ def _next_version(source: Source, cause: str, plan: Planner, *, held: bool) -> P
     with transaction.atomic():
         if (_newest_locked(source), _all_queries(source)) != (previous, queries):
             made = plan(_running(source, newest(source)), _all_queries(source), known)
-        return _store(source, cause, made, known, held)
+        version = _store(source, cause, made, known, held)
+        _record_choice(previous, version)
+        return version
+
+
+def _record_choice(previous: PlanVersion | None, made: PlanVersion) -> None:
+    """In the audit log, as somebody chose it; the history of plans tells what became of it."""
+    before = _choice_words(previous) if previous else None
+    change = [["Plan", before, _choice_words(made)], ["Why", None, made.cause]]
+    record("changed", "plan", made.source.name, change, key=made.source.key)
+
+
+def _choice_words(version: PlanVersion) -> str:
+    plan = version.value()
+    strategy, nodes = STRATEGIES.get(plan.strategy), len(plan.nodes)
+    label = strategy.label if strategy else plan.strategy
+    return f"{version.version}: {label} on {nodes} node{'' if nodes == 1 else 's'}"
 
 
 def _newest_locked(source: Source) -> PlanVersion | None:

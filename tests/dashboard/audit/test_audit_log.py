@@ -18,6 +18,7 @@ from dashboard.audit.models import OnlyGrows
 from dashboard.audit.recording import AUDITED, NOT_AUDITED, record, rights_version
 from dashboard.audit.search import KINDS
 from dashboard.models import AuditEntry, Board, Connection, SavedQuery, Source
+from dashboard.planning.service import replan
 from tests.dashboard.api.conftest import asks_with
 from tests.dashboard.conftest import PASSWORD, signed_in_as
 
@@ -31,7 +32,7 @@ def newest(**asked: Any) -> AuditEntry:
 def test_every_model_is_audited_or_says_why_not() -> None:
     own = {model._meta.label for model in apps.get_app_config("dashboard").get_models()}
     assert own == {label for label in {**AUDITED, **NOT_AUDITED} if label.startswith("dashboard.")}
-    assert {kind.noun for kind in AUDITED.values()} | {"access", "session"} == set(KINDS)
+    assert {kind.noun for kind in AUDITED.values()} | {"access", "plan", "session"} == set(KINDS)
 
 
 def test_a_change_of_a_form_is_told_with_before_and_after(as_ana: Client, plant: Board) -> None:
@@ -64,6 +65,24 @@ def test_actions_have_their_own_words(as_ana: Client, hot: SavedQuery, call: str
     undone = {"pause": "resume", "delete": "restore"}[call]
     as_ana.post("/queries/bulk/", {"do": undone, "key": hot.key})
     assert newest(kind="query").action == {"pause": "resumed", "delete": "brought back"}[call]
+
+
+def test_who_chose_a_plan_is_in_the_log(as_ana: Client, ana: User, hot: SavedQuery, sensors: Source) -> None:
+    replan(sensors, "Ana added “Hot devices”")
+    assert not AuditEntry.objects.filter(kind="plan").exists()
+    for address, sent, why in (
+        ("plan/adopt", {"strategy": "no_share", "nodes": 2}, "Ana adopted No share on 2 nodes"),
+        ("plans/1/back", {}, "Ana went back to plan 1"),
+        ("plan/release", {}, "Ana let Millrace choose again"),
+    ):
+        as_ana.post(f"/api/sources/sensors/{address}", sent, content_type="application/json")
+        entry = newest()
+        assert (entry.action, entry.kind, entry.thing, entry.person) == ("changed", "plan", "sensors", ana.pk)
+        assert entry.changes[1] == ["Why", None, why]
+    first = AuditEntry.objects.filter(kind="plan").order_by("pk").first()
+    assert first is not None
+    assert first.changes[0][0] == "Plan"
+    assert first.changes[0][2] == "2: No share on 2 nodes"
 
 
 def test_nothing_that_did_not_change_is_recorded(as_ana: Client, plant: Board) -> None:
