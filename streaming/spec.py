@@ -53,18 +53,21 @@ class Spec:
             raise InvalidSpec(f"The spec is not JSON: {error}.") from error
         if not isinstance(value, dict) or not isinstance(value.get("source"), dict):
             raise InvalidSpec("A spec is an object with a “source” and a list of “queries”.")
-        source = value["source"]
-        return cls(
-            format=_one_of(source, "format", tuple(FORMATS), "json"),
-            event_time=source.get("event_time"),
-            time_unit=_one_of(source, "time_unit", TIME_UNITS, "ms"),
-            allowed_lateness=_lateness(source.get("allowed_lateness", "10s")),
-            queries=_queries(value.get("queries")),
-            time_pattern=_time_pattern(source),
-            time_zone=_time_zone(source.get("time_zone", "UTC")),
-            future_bound=_bound(source, "future_bound", FUTURE_BOUND_MS),
-            past_bound=_bound(source, "past_bound", None),
-        )
+        return cls(**source_settings(value["source"]), queries=_queries(value.get("queries")))
+
+
+def source_settings(source: dict[str, Any]) -> dict[str, Any]:
+    """How a spec's “source” says that events are read; what it leaves out has its default."""
+    return {
+        "format": _one_of(source, "format", tuple(FORMATS), "json"),
+        "event_time": source.get("event_time"),
+        "time_unit": _one_of(source, "time_unit", TIME_UNITS, "ms"),
+        "allowed_lateness": _lateness(source.get("allowed_lateness", "10s")),
+        "time_pattern": _time_pattern(source),
+        "time_zone": _time_zone(source.get("time_zone", "UTC")),
+        "future_bound": _bound(source, "future_bound", FUTURE_BOUND_MS),
+        "past_bound": _bound(source, "past_bound", None),
+    }
 
 
 def _one_of(source: dict[str, Any], key: str, known: tuple[Any, ...], default: Any) -> Any:
@@ -75,10 +78,8 @@ def _one_of(source: dict[str, Any], key: str, known: tuple[Any, ...], default: A
 
 
 def _lateness(value: Any) -> int:
-    if value in ("0", "0s", 0):
-        return 0
     try:
-        return parse_duration(str(value))
+        return _duration_or_zero(value)
     except InvalidDuration as error:
         raise InvalidSpec(f"The allowed lateness: {error}") from error
 
@@ -89,9 +90,13 @@ def _bound(source: dict[str, Any], key: str, default: int | None) -> int | None:
     if value is None or value is default:
         return value
     try:
-        return parse_duration(str(value))
+        return _duration_or_zero(value)
     except InvalidDuration as error:
         raise InvalidSpec(f"“{key}”: {error}") from error
+
+
+def _duration_or_zero(value: Any) -> int:
+    return 0 if value in ("0", "0s", 0) else parse_duration(str(value))
 
 
 def _time_pattern(source: dict[str, Any]) -> str:

@@ -13,6 +13,8 @@ from dashboard.queries.sql_text import ReadSql, read_sql, write_sql
 from dashboard.sources.models import Source
 from optimizer.durations import format_duration
 from optimizer.queries import InvalidQuery, QuerySpec
+from streaming.sources import FUTURE_BOUND_MS
+from streaming.spec import InvalidSpec, source_settings
 
 FORM, SQL, JSON = "form", "sql", "json"
 VIEWS = (FORM, SQL, JSON)
@@ -59,18 +61,48 @@ def shown_text(view: str, draft: Draft) -> str:
     spec = draft.spec() if draft.name else replace(draft, name=NAMELESS).spec()
     if view == SQL:
         return write_sql(spec, draft.source.name)
-    value = {"source": source_settings(draft.source), "queries": [{**spec.to_json(), "name": draft.name}]}
+    value = {"source": _source_as_written(draft.source), "queries": [{**spec.to_json(), "name": draft.name}]}
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def source_settings(source: Source) -> dict[str, Any]:
-    """How `replay` is to read the events, as in a file for it."""
-    return {
+def _source_as_written(source: Source) -> dict[str, Any]:
+    """How `replay` is to read the events, as in a file for it; what is usual is left out.
+
+    Events that happen when they are read are replayed by their messages' timestamps, as in a back-test.
+    """
+    written: dict[str, Any] = {
         "format": source.format,
         "event_time": source.event_time or None,
         "time_unit": source.time_unit,
-        "allowed_lateness": format_duration(source.allowed_lateness) if source.allowed_lateness else "0s",
+        "allowed_lateness": format_duration(source.allowed_lateness),
     }
+    if source.time_pattern:
+        written["time_pattern"] = source.time_pattern
+    if source.time_zone != "UTC":
+        written["time_zone"] = source.time_zone
+    if source.future_bound != FUTURE_BOUND_MS:
+        written["future_bound"] = _bound_as_written(source.future_bound)
+    if source.past_bound is not None:
+        written["past_bound"] = _bound_as_written(source.past_bound)
+    return written
+
+
+def _bound_as_written(bound: int | None) -> str | None:
+    return None if bound is None else format_duration(bound)
+
+
+def _means(typed: Any, source: Source) -> bool:
+    """Whether a “source” as typed reads events as this one does, however much of it is spelled out."""
+    if not isinstance(typed, dict):
+        return False
+    try:
+        meant = source_settings(typed)
+    except InvalidSpec:
+        return False
+    same = source_settings(_source_as_written(source))
+    if not source.event_time:  # how a time is written matters where there is one
+        same |= {key: meant[key] for key in ("time_unit", "time_pattern", "time_zone")}
+    return meant == same
 
 
 def _read_sql(text: str, name: str, source: Source | None, known: QuerySet[Source] | None) -> Written:
@@ -138,7 +170,7 @@ def _spec_of(text: str, source: Source | None) -> QuerySpec:
     if not isinstance(value, dict):
         raise InvalidQuery(JSON, "Write an object with one query in “queries”.")
     if "queries" in value:
-        if source is not None and value.get("source", source_settings(source)) != source_settings(source):
+        if source is not None and "source" in value and not _means(value["source"], source):
             raise InvalidQuery(JSON, "The source is changed on its own page: leave “source” as it is.")
         queries = value["queries"]
         if not isinstance(queries, list) or len(queries) != 1:

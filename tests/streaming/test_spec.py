@@ -20,6 +20,8 @@ def test_bounds_are_durations_or_none():
     spec = spec_of(future_bound="90s", past_bound="1d")
     assert (spec.future_bound, spec.past_bound) == (90_000, 86_400_000)
     assert spec_of(future_bound=None).future_bound is None
+    spec = spec_of(future_bound="0s", past_bound=0)
+    assert (spec.future_bound, spec.past_bound) == (0, 0)
 
 
 def test_a_text_s_pattern_and_zone_are_taken_over():

@@ -1,19 +1,24 @@
 """A query as form, SQL and JSON: the same query, whichever way it is written."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.models import Source
-from dashboard.queries.drafts import Draft
+from dashboard.models import Connection, Source
+from dashboard.queries.drafts import Draft, TypedComputation
 from dashboard.queries.sql_text import read_sql, write_sql
 from dashboard.queries.windows_text import parse_windows
 from dashboard.queries.written import JSON, SQL, read_written, shown_text
 from optimizer.durations import format_duration
 from optimizer.queries import Computation, CountSpec, InvalidQuery, QuerySpec, SessionSpec, WindowSpec
+from streaming.replay import by_message_times
+from streaming.spec import Spec
 
 LONG = (
     "SELECT max(temp), p95(temp * 2), count(*) FROM sensors WHERE ok AND device <> 'x' GROUP BY device "
@@ -64,6 +69,37 @@ specs = st.builds(
         st.sampled_from(["device", "site", "web request", 'a"b', "group"]), max_size=3, unique=True
     ).map(tuple),
     where=filters,
+)
+COUNTED = {"name": "q", "aggregate": "count", "windows": [{"range": "1m", "slide": "1m"}]}
+SETTINGS = (
+    "format",
+    "event_time",
+    "time_unit",
+    "allowed_lateness",
+    "time_pattern",
+    "time_zone",
+    "future_bound",
+    "past_bound",
+)
+bounds = st.one_of(st.none(), st.just(300_000), st.integers(0, 10**12))
+times = st.one_of(
+    st.just({"event_time": None}),
+    st.just({"event_time": None, "processing_time": True}),
+    st.sampled_from(["s", "ms", "us", "ns", "iso"]).map(lambda unit: {"event_time": "ts", "time_unit": unit}),
+    st.sampled_from(["%d/%m/%Y %H:%M", "%Y-%m-%d “%H”"]).map(
+        lambda pattern: {"event_time": "ts", "time_unit": "pattern", "time_pattern": pattern}
+    ),
+)
+readings = st.builds(
+    lambda time, **rest: Source(
+        connection=Connection(bootstrap_servers="127.0.0.1:1"), schema=[["ts", "text"]], **time, **rest
+    ),
+    times,
+    format=st.sampled_from(["json", "csv", "tsv"]),
+    time_zone=st.sampled_from(["UTC", "Europe/Berlin", "America/New_York"]),
+    allowed_lateness=st.integers(0, 10**12),
+    future_bound=bounds,
+    past_bound=bounds,
 )
 
 
@@ -163,12 +199,69 @@ def test_a_slip_in_sql_is_told_with_its_place(
 
 
 def test_json_is_what_replay_reads_and_comes_back_the_same(sensors: Source) -> None:
-    from streaming.spec import Spec
-
     draft = read_written(sent(view=SQL, sql=LONG, name="All"), None).draft
     text = shown_text(JSON, draft)
     assert Spec.read(text.encode()).queries == (draft.spec(),)
     assert read_written(sent(view=JSON, json=text), sensors).draft == draft
+
+
+@given(readings)
+def test_json_says_how_the_source_is_read(source: Source) -> None:
+    text = shown_text(JSON, Draft(source, "q", (TypedComputation("count"),), "1m"))
+    spec, read = Spec.read(text.encode()), by_message_times(source.spec())
+    for setting in SETTINGS:
+        assert getattr(spec, setting) == getattr(read, setting), setting
+    assert read_written(sent(view=JSON, json=text), source).checked.problems == {}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"event_time": "ts"},
+        {"event_time": "ts", "time_unit": "ms", "allowed_lateness": "10s"},
+        {"event_time": "ts", "allowed_lateness": "10000ms", "future_bound": "300s", "past_bound": None},
+        {"format": "json", "event_time": "ts", "time_zone": "UTC", "time_pattern": ""},
+    ],
+)
+def test_a_source_may_be_spelled_out_as_little_as_replay_needs(
+    sensors: Source, typed: dict[str, Any]
+) -> None:
+    text = json.dumps({"source": typed, "queries": [COUNTED]})
+    assert read_written(sent(view=JSON, json=text), sensors).checked.problems == {}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {},
+        {"event_time": "at"},
+        {"event_time": "ts", "time_unit": "s"},
+        {"event_time": "ts", "allowed_lateness": "11s"},
+        {"event_time": "ts", "time_zone": "Europe/Berlin"},
+        {"event_time": "ts", "future_bound": None},
+        {"event_time": "ts", "past_bound": "1d"},
+        {"event_time": "ts", "past_bound": "soon"},
+        "sensors",
+    ],
+)
+def test_another_reading_of_the_source_is_refused(sensors: Source, typed: Any) -> None:
+    text = json.dumps({"source": typed, "queries": [COUNTED]})
+    [problem] = read_written(sent(view=JSON, json=text), sensors).checked.problems.values()
+    assert problem.sentence == "The source is changed on its own page: leave “source” as it is."
+
+
+def test_the_unit_of_no_event_time_is_no_difference(sensors: Source) -> None:
+    sensors.event_time, sensors.time_unit = None, "s"
+    text = json.dumps({"source": {}, "queries": [COUNTED]})
+    assert read_written(sent(view=JSON, json=text), sensors).checked.problems == {}
+
+
+def test_the_example_of_the_document_can_be_pasted(sensors: Source) -> None:
+    document = (Path(__file__).resolve().parents[3] / "docs" / "replay.md").read_text()
+    text = document.split("`spec.json`:")[1].split("```")[1].removeprefix("json\n")
+    written = read_written(sent(view=JSON, json=text), sensors)
+    assert written.checked.problems == {}
+    assert written.draft.spec() == Spec.read(text.encode()).queries[0]
 
 
 @pytest.mark.parametrize(
