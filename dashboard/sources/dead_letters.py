@@ -5,18 +5,20 @@ from base64 import b64decode
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import msgspec
 from django.conf import settings
 
-from dashboard.sources.kafka import KafkaProblem, Message, consumer_of, newest_messages
+from dashboard.sources.kafka import Message, consumer_of, reader
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import TEXT_LENGTH, cut, instant
 from dashboard.sources.topic_readings import readings
-from dashboard.sources.topic_walk import extent, read_ranges
+from dashboard.sources.topic_walk import Walk, extent, read_ranges, topic_extent
 from streaming.topics import Topics
 
-LOOKED_AT = 2_000
+MOST_OWN = 2_000  # letters of one source
+LOOKED_AT = 20_000  # letters of all sources, to find those
 SHOWN = 100
 CHECKED = 100
 CHECK_SECONDS = 6.0
@@ -58,43 +60,57 @@ class DeadLetter(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class DeadLetters:
-    """The newest letters of one source among the last that any source had."""
+class Look:
+    """The newest letters of one source, newest first, and how far back among those of all it was looked."""
 
+    letters: list[DeadLetter]  # a message that was refused again has one, the last
+    looked_at: int  # letters of all sources
+    is_whole: bool  # Kafka keeps no older ones
+
+
+@dataclass(frozen=True)
+class DeadLetters:
+    """What the tab shows at once."""
+
+    look: Look
     letters: list[DeadLetter]
     groups: list[tuple[str, int]]  # what they can be filtered by, and how many there are of each
-    total: int
-    looked_at: int
+
+    @property
+    def total(self) -> int:
+        return len(self.look.letters)
 
 
 def recent_dead_letters(source_key: str, group: str = "") -> DeadLetters:
     """The newest refused messages of a source; none while the topic does not exist."""
-    own = _own(source_key)
-    counted = Counter(letter.group for letter in own)
-    wanted = [letter for letter in own if not group or letter.group == group]
-    return DeadLetters(wanted[:SHOWN], counted.most_common(), len(own), LOOKED_AT)
+    look = _look(source_key)
+    counted = Counter(letter.group for letter in look.letters)
+    wanted = [letter for letter in look.letters if not group or letter.group == group]
+    return DeadLetters(look, wanted[:SHOWN], counted.most_common())
 
 
 def find_letter(source_key: str, partition: int, offset: int) -> DeadLetter | None:
-    letters = _own(source_key)
+    letters = _look(source_key).letters
     return next((one for one in letters if (one.partition, one.offset) == (partition, offset)), None)
 
 
-def _own(source_key: str) -> list[DeadLetter]:
-    """Newest first; a message that was refused again has one letter, the last."""
+def _look(source_key: str) -> Look:
+    """All sources share a topic: it is gone back through until enough, time or the topic is up."""
     topic = Topics(settings.TOPIC_PREFIX).dead_letters
-    try:
-        sample = newest_messages(settings.KAFKA_BOOTSTRAP, topic, LOOKED_AT)
-    except KafkaProblem as problem:
-        if problem.field == "topic":
-            return []
-        raise
-    key, found = source_key.encode(), dict[tuple[int, int], DeadLetter]()
-    for message in sample.messages:
-        if message.key == key and message.value:
-            letter = msgspec.json.decode(message.value, type=DeadLetter)
-            found.setdefault((letter.partition, letter.offset), letter)
-    return list(found.values())
+    with reader(settings.KAFKA_BOOTSTRAP) as consumer:
+        known = topic_extent(consumer, topic)
+        if known is None:
+            return Look([], 0, is_whole=True)
+        walk = Walk(consumer, topic, known.first, known.end, backwards=True, wanted=LOOKED_AT)
+        key, found, looked_at = source_key.encode(), dict[tuple[int, int], DeadLetter](), 0
+        for message in islice(walk, LOOKED_AT):
+            looked_at += 1
+            if message.key == key and message.value:
+                letter = msgspec.json.decode(message.value, type=DeadLetter)
+                found.setdefault((letter.partition, letter.offset), letter)
+            if len(found) == MOST_OWN:
+                break
+    return Look(list(found.values()), looked_at, is_whole=walk.at == known.first)
 
 
 @dataclass(frozen=True)
@@ -127,7 +143,7 @@ class Check:
 
 def check_again(source: Source) -> Check:
     """Late ones are left out: whether a message is late does not depend on how it is read."""
-    letters = [letter for letter in _own(source.key) if letter.kind != "late"]
+    letters = [letter for letter in _look(source.key).letters if letter.kind != "late"]
     looked_for, originals = _originals(source, letters[:CHECKED])
     made = readings(source, list(originals.values()))
     judged = dict(zip(originals, made, strict=True))

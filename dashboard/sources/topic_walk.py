@@ -37,14 +37,22 @@ class Extent:
 
 def extent(consumer: KafkaConsumer, source: Source) -> Extent:
     """Refuses a topic that does not exist."""
-    numbers = consumer.partitions_for_topic(source.topic)
-    if not numbers:
+    known = topic_extent(consumer, source.topic)
+    if known is None:
         raise KafkaProblem(
             "topic",
             f"There is no topic “{source.topic}” on {source.bootstrap_servers}, "
             "or this connection may not see it.",
         )
-    parts = [TopicPartition(source.topic, number) for number in sorted(numbers)]
+    return known
+
+
+def topic_extent(consumer: KafkaConsumer, topic: str) -> Extent | None:
+    """None: there is no such topic, or it may not be seen."""
+    numbers = consumer.partitions_for_topic(topic)
+    if not numbers:
+        return None
+    parts = [TopicPartition(topic, number) for number in sorted(numbers)]
     first, end = consumer.beginning_offsets(parts), consumer.end_offsets(parts)
     return Extent({p.partition: first[p] for p in parts}, {p.partition: end[p] for p in parts})
 

@@ -22,6 +22,7 @@ from kafka.admin import (
 )
 
 from dashboard.models import Source
+from dashboard.sources import dead_letters
 from dashboard.sources.topic_consumers import consumer_groups
 from dashboard.sources.topic_overview import overview
 from streaming.accounting import dead_letter
@@ -324,6 +325,62 @@ def test_letters_are_filtered_by_reason_and_open(
     assert "Not readable as JSON." in opened
     assert "ff 00" in opened
     assert "no longer among the newest" in get(as_bo, "dead-letters/1/6")
+
+
+def add_noise(settings: LazySettings, count: int) -> None:
+    """Letters of another source, newer than all that were there."""
+    producer = KafkaProducer(bootstrap_servers=settings.KAFKA_BOOTSTRAP)
+    for n in range(count):
+        letter = {"source": "noisy", "partition": 0, "offset": n, "timestamp": NOW, "reason": "Noise."}
+        producer.send(Topics(settings.TOPIC_PREFIX).dead_letters, json.dumps(letter).encode(), key=b"noisy")
+    producer.close()
+
+
+LETTER = (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}')
+
+
+def test_a_noisy_source_hides_no_letters_of_another(
+    as_bo: Client, sensors: Source, broker: str, settings: LazySettings
+) -> None:
+    sensors.connection = connection_to(broker)
+    write_letters(sensors, settings, LETTER)
+    add_noise(settings, 2_500)
+    page = get(as_bo, "dead-letters")
+    assert "Newest 1<" in page
+    assert "of all sources" not in page  # it looked at all of them
+    assert get(as_bo, "dead-letters/count") == "1"
+    assert "temp is text" in get(as_bo, "dead-letters/0/1")
+
+
+def test_the_tab_says_how_far_it_looked(
+    as_bo: Client, sensors: Source, broker: str, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letters, "LOOKED_AT", 300)
+    sensors.connection = connection_to(broker)
+    write_letters(sensors, settings, LETTER)
+    add_noise(settings, 299)
+    assert "Newest 1<" in get(as_bo, "dead-letters")
+    write_letters(sensors, settings, LETTER, (0, 2, *LETTER[2:]))
+    add_noise(settings, 299)
+    assert "of the last 300 refused messages of all sources; not counted" in get(as_bo, "dead-letters")
+    assert get(as_bo, "dead-letters/count") == "1"
+    add_noise(settings, 1)
+    page = get(as_bo, "dead-letters")
+    assert "No dead letters of sensors among the last 300 refused messages of all sources." in page
+    assert get(as_bo, "dead-letters/count") == "0"
+
+
+def test_enough_letters_of_a_noisy_source_are_enough(
+    as_bo: Client, sensors: Source, broker: str, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letters, "MOST_OWN", 200)
+    Source.objects.filter(pk=sensors.pk).update(key="noisy")
+    sensors.connection = connection_to(broker)
+    write_letters(sensors, settings)
+    add_noise(settings, 250)
+    page = as_bo.get("/sources/noisy/dead-letters/").content.decode()
+    assert "Newest 100 of 200<" in page
+    assert "of the last 200 refused messages of all sources; not counted" in page
 
 
 def test_letters_are_tried_again_with_the_fields_as_they_are_now(
