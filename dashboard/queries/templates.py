@@ -8,8 +8,16 @@ from dashboard.queries.drafts import Draft, TypedComputation
 from dashboard.sources.models import Source
 from streaming.spec import NUMERIC
 
-_STATUS = re.compile(r"status|code|level|outcome|result|severity", re.IGNORECASE)
 _LATENCY = re.compile(r"latency|duration|elapsed|took|response|_ms$|_s$", re.IGNORECASE)
+# Fields that tell errors, the surest first: of which types, with which words in their names, and how.
+_ERROR_SIGNS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("boolean",), "fail|fails|failed|failure|error|errors|err|exception|crashed|rejected|invalid", "{}"),
+    (("boolean",), "ok|success|successful|succeeded|passed|healthy|valid|accepted", "NOT {}"),
+    (NUMERIC, "status|http_code|response_code|^code$", "{} >= 500"),
+    (NUMERIC, "error_code|exit_code|return_code", "{} <> 0"),
+    (("text",), "level|severity", "lower({}) IN ('error', 'fatal', 'critical')"),
+    (("text",), "status|outcome|result", "{} <> 'ok'"),
+)
 _WHO = re.compile(r"user|client|host|device|route|path|ip|customer|account|id$", re.IGNORECASE)
 
 
@@ -45,12 +53,21 @@ def _error_ratio(source: Source) -> Draft | None:
 
 def _error_condition(source: Source) -> str | None:
     """What makes an event an error, as far as names and types tell."""
-    for name, kind in _usable(source):
-        if kind == "boolean":
-            return f"NOT {_written(name)}"
-        if _STATUS.search(name):
-            return f"{_written(name)} >= 500" if kind in NUMERIC else f"{_written(name)} <> 'ok'"
+    for kinds, words, condition in _ERROR_SIGNS:
+        for name, kind in _usable(source):
+            if kind in kinds and _has_words(name, words):
+                return condition.format(_written(name))
     return None
+
+
+def _has_words(name: str, words: str) -> bool:
+    """Whether one of the words is in a name, and not just within another: a token is not ok.
+
+    >>> _has_words("isOk", "ok"), _has_words("http.status", "status"), _has_words("token", "ok")
+    (True, True, False)
+    """
+    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\W+", "_", name).lower()
+    return re.search(rf"(?:^|_)(?:{words})(?:_|$)", parts) is not None
 
 
 def _latency(source: Source) -> Draft | None:

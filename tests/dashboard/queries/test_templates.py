@@ -33,6 +33,47 @@ def test_templates_choose_fields_by_what_they_are_called(sensors: Source) -> Non
         assert check_draft(from_template(template.key, sensors)).problems == {}, template.key
 
 
+@pytest.mark.parametrize(
+    ("schema", "condition"),
+    [
+        ([["failed", "boolean"]], "failed"),
+        ([["is_error", "boolean"]], "is_error"),
+        ([["hasErrors", "boolean"]], "hasErrors"),
+        ([["request.failed", "boolean"]], '"request.failed"'),
+        ([["ok", "boolean"]], "NOT ok"),
+        ([["isSuccessful", "boolean"]], "NOT isSuccessful"),
+        ([["is_valid", "boolean"]], "NOT is_valid"),
+        ([["invalid", "boolean"]], "invalid"),
+        ([["cached", "boolean"], ["status", "integer"]], "status >= 500"),
+        ([["ok", "boolean"], ["failed", "boolean"]], "failed"),
+        ([["http_status", "integer"]], "http_status >= 500"),
+        ([["statusCode", "integer"]], "statusCode >= 500"),
+        ([["code", "integer"]], "code >= 500"),
+        ([["exit_code", "integer"]], "exit_code <> 0"),
+        ([["level", "text"]], "lower(level) IN ('error', 'fatal', 'critical')"),
+        ([["severity", "text"]], "lower(severity) IN ('error', 'fatal', 'critical')"),
+        ([["level", "text"], ["status", "integer"]], "status >= 500"),
+        ([["status", "text"]], "status <> 'ok'"),
+        ([["outcome", "text"]], "outcome <> 'ok'"),
+        ([["cached", "boolean"]], None),
+        ([["token", "boolean"]], None),
+        ([["country_code", "text"], ["zip_code", "integer"]], None),
+        ([["level", "number"]], None),  # of a river, or of a log: nobody knows which end is bad
+    ],
+)
+def test_an_error_is_told_by_the_field_that_says_so(
+    sensors: Source, schema: list[list[str]], condition: str | None
+) -> None:
+    sensors.schema = [["ts", "integer"], *schema]
+    draft = from_template("errors", sensors)
+    if condition is None:
+        assert draft is None
+        return
+    assert draft is not None
+    assert draft.computations[0].field == f"CASE WHEN {condition} THEN 1 ELSE 0 END"
+    assert check_draft(draft).problems == {}
+
+
 def test_a_source_without_the_fields_is_offered_less(sensors: Source) -> None:
     sensors.schema = [["ts", "integer"]]
     assert [template.key for template in fitting(sensors)] == ["rate"]
