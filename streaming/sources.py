@@ -36,6 +36,7 @@ class SourceSpec:
     avro_schema: str = ""  # the writer's, as JSON, where the format is Avro
     registry: str = ""  # address of a schema registry, where Avro messages name their schemas
     security: Security = PLAINTEXT
+    rereads: int = 0  # how often people had the topic read again, with nothing else changed
 
     @property
     def stream(self) -> str:
@@ -47,6 +48,8 @@ class SourceSpec:
         del identity["security"]
         if not self.registry:
             del identity["registry"]  # as it was before there was any
+        if not self.rereads:
+            del identity["rereads"]  # likewise
         fingerprint = sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:12]
         return f"{self.id}-{fingerprint}"
 
@@ -73,6 +76,7 @@ class SourceSpec:
             "avro_schema": self.avro_schema,
             "registry": self.registry,
             "security": self.security.to_json(),
+            "rereads": self.rereads,
         }
 
     @classmethod

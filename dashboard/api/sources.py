@@ -14,7 +14,7 @@ from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import SourceChange, SourceGiven, SourceShown
 from dashboard.planning import service as planning
-from dashboard.sources.actions import change_source, delete_source
+from dashboard.sources.actions import change_source, delete_source, read_again
 from dashboard.sources.models import Source
 
 router = Router(tags=["Sources"])
@@ -53,6 +53,17 @@ def patch_source(request: HttpRequest, key: str, sent: SourceChange) -> Any:
     """What is not sent stays. Where the topic is read otherwise, the job gets a new plan."""
     change_source(checked_settings(_own(request, key), sent), signed_in(request))
     return SourceShown.of(found_source(key))
+
+
+@router.post("/{slug:key}/read-again", response={200: SourceShown, **REFUSALS}, summary="Read a topic again")
+def reread_source(request: HttpRequest, key: str) -> Any:
+    """From as far back as Kafka keeps it, at most 2,000,000 messages: what was refused and can be read now is
+    counted then. Its queries pause for that long."""
+    source = _own(request, key)
+    plan = read_again(source, signed_in(request))
+    if isinstance(plan, str):
+        raise Refused({"queries": plan})
+    return SourceShown.of(source)
 
 
 @router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a source")

@@ -23,6 +23,7 @@ LEFT_OUT = {
     "h",
     "paused_by",
     "for_all",
+    "rereads",
 }
 LABELS = {
     "is_staff": "Administrator",

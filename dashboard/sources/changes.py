@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change
 from dashboard.planning.news import warn_if_unheard
-from dashboard.sources.actions import change_source, delete_source
+from dashboard.sources.actions import change_source, delete_source, read_again
 from dashboard.sources.forms import SettingsForm
 from dashboard.sources.models import Source
 from dashboard.sources.views import page_context
@@ -28,6 +28,19 @@ def source_settings(request: HttpRequest, key: str) -> HttpResponse:
     if plan is not None:
         warn_if_unheard(request, plan)
     return redirect(source)
+
+
+@require_POST
+def source_read_again(request: HttpRequest, key: str) -> HttpResponse:
+    """Have the job read the topic anew: what was refused and would be read now is counted then."""
+    source = _own_source(request, key)
+    plan = read_again(source, signed_in(request))
+    if isinstance(plan, str):
+        messages.warning(request, plan)
+    else:
+        messages.info(request, f"Reading “{source.name}” again.")
+        warn_if_unheard(request, plan)
+    return redirect(f"{source.get_absolute_url()}?tab=dead-letters")
 
 
 @require_POST

@@ -28,6 +28,7 @@ class Source(models.Model):
     avro_schema = models.TextField(blank=True)
     registry = models.CharField(max_length=300, blank=True)  # address of a schema registry
     allowed_lateness = models.PositiveBigIntegerField(default=10_000)  # ms
+    rereads = models.PositiveIntegerField(default=0)  # how often people had the topic read again
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="sources"
     )
@@ -81,4 +82,5 @@ class Source(models.Model):
             avro_schema=self.avro_schema,
             registry=self.registry,
             security=self.connection.security(),
+            rereads=self.rereads,
         )

@@ -192,7 +192,12 @@ def source_dead_letters(request: HttpRequest, key: str) -> HttpResponse:
     """The newest refused messages."""
     source = get_object_or_404(Source, key=key)
     group = request.GET.get("reason", "")
-    context: dict[str, Any] = {"source": source, "reason": group}
+    context: dict[str, Any] = {
+        "source": source,
+        "reason": group,
+        "may_change": may_change(signed_in(request), source),
+        "queries": source.queries.all(),
+    }
     try:
         context["found"] = recent_dead_letters(source.key, group)
     except KafkaProblem as problem:

@@ -39,6 +39,7 @@ urlpatterns = [
         topic_views.source_dead_letter,
         name="source-dead-letter",
     ),
+    path("<slug:key>/read-again/", changes.source_read_again, name="source-read-again"),
     path("<slug:key>/settings/", changes.source_settings, name="source-settings"),
     path("<slug:key>/delete/", changes.source_delete, name="source-delete"),
 ]

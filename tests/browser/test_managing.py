@@ -1,11 +1,17 @@
 """Sources and tokens as people handle them: a guarded cluster, a refused message, a change, a goodbye."""
 
+import io
 import json
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import fastavro
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import NewTopic
@@ -244,6 +250,68 @@ def check_again(page: Page, source: str, count: int) -> None:
     page.goto(f"{source}?tab=dead-letters")
     page.get_by_role("button", name="Would they be read now?").click()
     expect(page.locator("#letter-check")).to_contain_text(f"{count} of the newest {count} would be read")
+
+
+@contextmanager
+def young_registry() -> Iterator[tuple[str, dict[str, str]]]:
+    """The address of a schema registry, and the schemas that it knows by now: none."""
+    known: dict[str, str] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            schema = known.get(self.path.removeprefix("/schemas/ids/"))
+            self.send_response(404 if schema is None else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"schema": schema}).encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", known
+    server.shutdown()
+
+
+def avro(schema: dict[str, Any], number: int, record: dict[str, Any]) -> bytes:
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, schema, record)
+    return b"\0" + number.to_bytes(4, "big") + body.getvalue()
+
+
+def test_messages_whose_schema_came_late_are_counted_once_somebody_has_them_read_again(
+    page: Page, millrace: Millrace
+) -> None:
+    now = int(time.time() * 1000)
+    fields = [{"name": "ts", "type": "long"}, {"name": "ship", "type": "long"}]
+    schema = {"type": "record", "name": "Ship", "fields": fields}
+    ships = [avro(schema, 3, {"ts": now - n, "ship": n}) for n in range(10)]
+    with young_registry() as (address, known):
+        reading = {"format": "avro-registry", "registry": address}
+        names = [("ts", "integer"), ("ship", "integer")]
+        source = add_source(page, millrace, "ships", *ships, fields=names, **reading)
+        counted = {"computations": [{"aggregate": "distinct_count", "field": "ship"}], "windows": "1m"}
+        key = call(page, "queries", {"source": "ships", "name": "Ships", **counted})["key"]
+        deadline = time.monotonic() + 150  # the job may have to start first
+        page.goto(f"{source}?tab=dead-letters")
+        while not page.get_by_role("link", name="Dead letters 10").count():
+            assert time.monotonic() < deadline, page.locator("#letters").inner_text()
+            page.wait_for_timeout(1_000)
+            page.reload()
+            expect(page.locator("#letters")).not_to_contain_text("Reading the dead letters")
+        page.get_by_role("button", name="Would they be read now?").click()
+        expect(page.locator("#letter-check")).to_contain_text("0 of the newest 10 would be read")
+        expect(page.get_by_role("button", name="Read them again")).to_have_count(0)
+
+        known["3"] = json.dumps(schema)
+        page.get_by_role("button", name="Would they be read now?").click()
+        expect(page.locator("#letter-check")).to_contain_text("10 of the newest 10 would be read")
+        page.get_by_role("button", name="Read them again").click()
+        dialog = page.get_by_role("dialog", name="Read ships again?")
+        expect(dialog).to_contain_text("1 query pauses for that long: “Ships”.")
+        dialog.get_by_role("button", name="Read it again").click()
+        expect(page.get_by_text("Reading “ships” again.")).to_be_visible()
+        wait_until_counted(page, key, 10)
 
 
 def wait_until_counted(page: Page, key: str, count: int) -> None:

@@ -58,6 +58,17 @@ def test_a_query_is_paused_and_resumed(ask: Ask, hot: SavedQuery) -> None:
     assert ask("post", f"queries/{hot.key}/resume").json()["paused_at"] is None
 
 
+def test_a_topic_is_read_again(ask: Ask, sensors: Source) -> None:
+    answer = ask("post", "sources/sensors/read-again")
+    assert answer.status_code == 422
+    sentence = "No query reads sensors: there is nothing to count again."
+    assert answer.json()["problems"] == {"queries": sentence}
+    ask("post", "queries", QUERY)
+    before = sensors.spec().stream
+    assert ask("post", "sources/sensors/read-again").json()["key"] == "sensors"
+    assert Source.objects.get().spec().stream != before
+
+
 def test_a_query_may_be_written_as_sql_and_windows_as_objects(ask: Ask, sensors: Source) -> None:
     sql = "SELECT max(temp) FROM sensors WHERE ok GROUP BY device WINDOW HOPPING (5m, 10s), TUMBLING (1h)"
     by_sql = ask("post", "queries", {"name": "Hot", "sql": sql}).json()

@@ -1,13 +1,14 @@
 """Changing a saved source: what is refused, and when the job hears of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.utils.html import escape
 
-from dashboard.models import PlanVersion, SavedQuery, Source
+from dashboard.models import AuditEntry, PlanVersion, SavedQuery, Source
 from dashboard.planning import service, wire
 from dashboard.planning.news import NOT_HEARD
 from tests.dashboard.places import source_at
@@ -152,3 +153,44 @@ def test_settings_of_other_formats_have_neither(as_ana: Client, sensors: Source)
     page = as_ana.get("/sources/sensors/?tab=settings").content.decode()
     assert "Avro schema" not in page
     assert "registry" not in page
+
+
+def test_a_topic_is_read_again_as_another_stream(
+    as_ana: Client, sensors: Source, hot: SavedQuery, django_capture_on_commit_callbacks
+) -> None:
+    service.replan(sensors, "first")
+    before = sensors.spec()
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = as_ana.post("/sources/sensors/read-again/", follow=True)
+    page = answer.content.decode()
+    assert answer.redirect_chain == [("/sources/sensors/?tab=dead-letters", 302)]
+    assert "Reading “sensors” again." in page
+    assert NOT_HEARD in page
+    sensors.refresh_from_db()
+    assert sensors.spec().stream != before.stream
+    assert replace(sensors.spec(), rereads=0) == before
+    newest = service.newest(sensors)
+    assert newest is not None
+    assert (newest.version, newest.cause) == (2, "Ana had sensors read again")
+    [entry] = AuditEntry.objects.filter(action="read again")
+    assert (entry.person_name, entry.kind, entry.thing, entry.thing_key) == (
+        "Ana",
+        "source",
+        "sensors",
+        "sensors",
+    )
+
+
+def test_what_no_query_reads_is_not_read_again(as_ana: Client, sensors: Source) -> None:
+    page = as_ana.post("/sources/sensors/read-again/", follow=True).content.decode()
+    assert "No query reads sensors: there is nothing to count again." in page
+    sensors.refresh_from_db()
+    assert sensors.rereads == 0
+    assert not PlanVersion.objects.exists()
+    assert not AuditEntry.objects.filter(action="read again").exists()
+
+
+def test_others_cannot_have_it_read_again(as_bo: Client, sensors: Source, hot: SavedQuery) -> None:
+    assert as_bo.post("/sources/sensors/read-again/").status_code == 403
+    sensors.refresh_from_db()
+    assert sensors.rereads == 0

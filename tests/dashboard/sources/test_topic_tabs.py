@@ -21,7 +21,7 @@ from kafka.admin import (
     ResourceType,
 )
 
-from dashboard.models import Source
+from dashboard.models import SavedQuery, Source
 from dashboard.sources import dead_letters
 from dashboard.sources.topic_consumers import consumer_groups
 from dashboard.sources.topic_overview import overview
@@ -327,6 +327,18 @@ def test_letters_are_filtered_by_reason_and_open(
     assert "no longer among the newest" in get(as_bo, "dead-letters/1/6")
 
 
+def test_times_within_reasons_are_times_of_the_page(
+    as_bo: Client, filled: Source, settings: LazySettings
+) -> None:
+    at = "2026-01-31T12:00:00.500Z"
+    late = (0, 2, "late", f"Late: event time {at} came after the end of the data.", b'{"ts": 1}')
+    write_letters(filled, settings, late, (0, 1, "malformed", f"{at} <is> no number.", b"?"))
+    shown = f'Late: event time <time datetime="{at}" data-exact>{at}</time> came after'
+    assert shown in get(as_bo, "dead-letters")
+    assert shown in get(as_bo, "dead-letters/0/2")
+    assert f"{at} &lt;is&gt; no number." in get(as_bo, "dead-letters")  # text of the message stays as it is
+
+
 def add_noise(settings: LazySettings, count: int) -> None:
     """Letters of another source, newer than all that were there."""
     producer = KafkaProducer(bootstrap_servers=settings.KAFKA_BOOTSTRAP)
@@ -384,8 +396,9 @@ def test_enough_letters_of_a_noisy_source_are_enough(
 
 
 def test_letters_are_tried_again_with_the_fields_as_they_are_now(
-    as_bo: Client, sensors: Source, broker: str, fill_topic, settings: LazySettings
+    as_ana: Client, as_bo: Client, hot: SavedQuery, broker: str, fill_topic, settings: LazySettings
 ) -> None:
+    sensors = hot.source
     values = [{"ts": NOW, "temp": "hot"}, b"{broken", {"ts": NOW, "temp": 3}]
     sensors.connection = connection_to(broker)
     sensors.topic = fill_topic(values, partitions=1, first_timestamp=NOW)
@@ -400,6 +413,12 @@ def test_letters_are_tried_again_with_the_fields_as_they_are_now(
     page = get(as_bo, "dead-letters/check")
     assert "1 of the newest 3 would be read" in page
     assert "the job reads the topic again" in page
+    assert "Read them again" not in page  # Bo may not change the source
+    assert "reread-dialog" not in get(as_bo, "dead-letters")
+    assert "Read them again" in get(as_ana, "dead-letters/check")
+    asked = get(as_ana, "dead-letters")
+    assert "at most 2,000,000 messages" in asked
+    assert "1 query pauses for that long: “Hot devices”." in asked
 
 
 def test_all_tabs_say_what_is_wrong_while_the_cluster_is_down(as_bo: Client, sensors: Source) -> None:
