@@ -48,6 +48,7 @@ try:
 except security.SecretProblem as problem:
     raise ImproperlyConfigured(str(problem)) from problem
 DEBUG = env.bool("MILLRACE_DEBUG", default=False)
+DEFAULT_EXCEPTION_REPORTER_FILTER = "dashboard.platform.error_pages.AlwaysDiscreet"
 ALLOWED_HOSTS = env.list("MILLRACE_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_FAILURE_VIEW = "dashboard.shell.out_of_date"
 CSRF_TRUSTED_ORIGINS = env.list("MILLRACE_TRUSTED_ORIGINS", default=[])

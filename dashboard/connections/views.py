@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dashboard.accounts.people import check_may_edit, signed_in
@@ -28,6 +29,8 @@ def connection_list(request: HttpRequest) -> HttpResponse:
     return render(request, "connections/list.html", {"listed": connections})
 
 
+@sensitive_variables()
+@sensitive_post_parameters("password", "key")
 @require_http_methods(["GET", "POST"])
 def connection_new(request: HttpRequest) -> HttpResponse:
     """A page of its own, or asked for by htmx the first step of the source wizard."""
@@ -58,6 +61,8 @@ def _wizard_step(
     return render(request, "sources/_connection_step.html", context)
 
 
+@sensitive_variables()
+@sensitive_post_parameters("password", "key")
 @require_http_methods(["GET", "POST"])
 def connection_page(request: HttpRequest, key: str) -> HttpResponse:
     """Look at a connection; who may, changes it, and its sources go on with what it is now."""
@@ -91,6 +96,8 @@ def _must_own(request: HttpRequest, connection: Connection) -> None:
     check_may_change(signed_in(request), connection)
 
 
+@sensitive_variables()
+@sensitive_post_parameters("password", "key")
 @require_POST
 def connection_test(request: HttpRequest) -> HttpResponse:
     """Try a connection as typed; the answer is the strip under the form."""

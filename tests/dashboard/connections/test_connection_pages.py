@@ -56,6 +56,26 @@ def test_a_connection_is_saved_and_its_password_sealed(as_ana: Client, ana: User
     assert saved.words == "SCRAM-SHA-256, not encrypted"
 
 
+@pytest.mark.parametrize("address", ["/connections/new/", "/connections/guarded/"])
+def test_an_error_page_in_debug_mode_shows_no_secret(
+    as_ana: Client,
+    guarded: Connection,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+) -> None:
+    settings.DEBUG = True
+    monkeypatch.setenv("MILLRACE_SECRETS_KEY", "short")  # then nothing can be sealed
+    as_ana.raise_request_exception = False
+    answer = as_ana.post(address, with_login(key="-----BEGIN a-private-key", ca="the-authority"))
+    page = answer.content.decode()
+    assert answer.status_code == 500
+    assert "32 random bytes" in page
+    assert "the-authority" in page  # what was sent is shown
+    assert SECRET not in page
+    assert "a-private-key" not in page
+
+
 def test_what_a_protocol_does_not_use_is_not_kept(as_ana: Client) -> None:
     as_ana.post("/connections/new/", with_login() | {"protocol": "PLAINTEXT", "ca": "anything"})
     assert Connection.objects.get().security() == Security()
