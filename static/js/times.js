@@ -2,9 +2,10 @@
 const SECONDS = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 const sameDay = (a, b) => a.toDateString() === b.toDateString();
 
-function words(instant, exact) {
+/** An instant as the browser's clock has it, with its day where that is not today. */
+export function localWords(instant, exact, today = new Date()) {
   const clock = instant.toLocaleTimeString([], exact ? { ...SECONDS, fractionalSecondDigits: 3 } : SECONDS);
-  if (sameDay(instant, new Date())) return clock;
+  if (sameDay(instant, today)) return clock;
   return `${instant.getFullYear()}-${String(instant.getMonth() + 1).padStart(2, "0")}-${String(instant.getDate()).padStart(2, "0")} ${clock}`;
 }
 
@@ -13,7 +14,7 @@ function show(element) {
   if (Number.isNaN(instant.getTime())) return;
   element.title = `${instant.toISOString()} (UTC)`;
   if (element.dataset.of) element.title += `, of the ${element.dataset.of}: no event time could be read`;
-  element.textContent = words(instant, element.dataset.exact !== undefined);
+  element.textContent = localWords(instant, element.dataset.exact !== undefined);
 }
 
 /** Forms with times say of which zone they are; one that came with the address stays. */
