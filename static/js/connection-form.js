@@ -1,4 +1,8 @@
 // The fields of a connection: only those that its protocol uses are shown, and the one at fault is marked.
+import { forgetDraft, hasDraft, keepDraft } from "./draft.js";
+
+const IN_WIZARD = "connection.wizard";
+const kept = new WeakSet(); // forms whose drafts are kept
 
 function showUsed(form) {
   const protocol = form.elements.protocol?.value;
@@ -37,10 +41,26 @@ document.addEventListener("htmx:afterSwap", ({ target }) => {
   secrets.clear();
 });
 
+/** What is typed for a new connection is a draft until it is saved, all but its secrets. */
+function keepDrafts() {
+  for (const form of document.querySelectorAll(".connection-form[data-draft]")) {
+    if (!kept.has(form)) keepDraft(form, form.querySelector("[data-draft-note]"));
+    kept.add(form);
+  }
+  showAll(); // a draft may have another protocol
+}
+
 const showAll = () => document.querySelectorAll(".connection-form").forEach(showUsed);
 document.addEventListener("change", ({ target }) => target.name === "protocol" && showUsed(target.form));
 document.addEventListener("htmx:afterSwap", ({ target }) => {
   showAll();
   if (target.id === "tested") markFault(target);
+  if (target.id !== "connection-step") return;
+  if (target.querySelector(".connection-form")) keepDrafts();
+  else forgetDraft(IN_WIZARD); // it was saved
 });
 showAll();
+addEventListener("DOMContentLoaded", () => {
+  keepDrafts();
+  if (hasDraft(IN_WIZARD)) document.querySelector("[data-new-connection]")?.click();
+});

@@ -21,13 +21,15 @@ function write(key, draft) {
   }
 }
 
-function forget(key) {
+export function forgetDraft(key) {
   try {
     localStorage.removeItem(`${STORE}.${key}`);
   } catch {
     // nothing was kept
   }
 }
+
+export const hasDraft = (key) => read(key) !== null;
 
 const isSecret = (control) => control?.type === "password" || control?.dataset?.secret !== undefined;
 const typed = (form) => [...new FormData(form)].filter(([name]) => !NOT_KEPT.includes(name) && !isSecret(form.elements[name]));
@@ -71,7 +73,7 @@ export function keepDraft(form, note) {
     restore(form, found.values);
     const discard = Object.assign(document.createElement("button"), { type: "button", className: "link-button", textContent: "Discard draft" });
     discard.addEventListener("click", () => {
-      forget(key);
+      forgetDraft(key);
       location.reload();
     });
     note.replaceChildren(`Draft of ${clock(found.at, { seconds: true })} restored · `, discard);
@@ -87,5 +89,5 @@ export function keepDraft(form, note) {
 export function forgetSaved(key) {
   const draft = read(key);
   const isElsewhere = draft && location.pathname !== draft.path; // a form that was refused comes back to its own page
-  if (draft?.sent && isElsewhere && document.referrer && new URL(document.referrer).pathname === draft.path) forget(key);
+  if (draft?.sent && isElsewhere && document.referrer && new URL(document.referrer).pathname === draft.path) forgetDraft(key);
 }

@@ -9,6 +9,7 @@ import { showLocalTimes } from "./times.js";
 import { hintUtc } from "./utc-hints.js";
 
 forgetSaved("source.new");
+forgetSaved("connection.new");
 adoptToasts();
 watchForms();
 watchRequests();

@@ -124,6 +124,36 @@ def test_a_source_behind_tls_and_a_login_is_added_and_read(page: Page, secured: 
     )
 
 
+def test_a_connection_that_is_being_typed_outlives_a_reload_but_its_secrets_do_not(page: Page) -> None:
+    for address, draft in (("/connections/new/", "connection.new"), ("/sources/new/", "connection.wizard")):
+        page.goto(address)
+        if page.get_by_role("button", name="New connection").count():
+            page.get_by_role("button", name="New connection").click()
+        page.locator(".connection-form").get_by_label("Name", exact=True).press_sequentially("Harbour")
+        page.get_by_label("Security protocol").select_option("SASL_SSL")
+        page.get_by_label("User name").press_sequentially("ana")
+        page.get_by_label("Password").press_sequentially("typed-in-vain")
+        page.get_by_text("Client certificate").first.click()
+        page.get_by_label("Client key").press_sequentially("a-private-key")
+        expect(page.locator("[data-draft-note]")).to_contain_text("Draft kept")
+        kept = page.evaluate(f"localStorage.getItem('millrace.draft.{draft}')")
+        assert "Harbour" in kept
+        assert "typed-in-vain" not in kept
+        assert "a-private-key" not in kept
+
+        page.reload()
+        form = page.locator(".connection-form")
+        expect(form.get_by_label("Name", exact=True)).to_have_value("Harbour")
+        expect(page.get_by_label("User name")).to_have_value("ana")
+        expect(page.get_by_label("Password")).to_have_value("")
+        page.get_by_label("Security protocol").select_option("PLAINTEXT")
+        form.get_by_label("Name", exact=True).fill(f"Harbour of {draft}")
+        form.get_by_label("Bootstrap servers", exact=True).fill("127.0.0.1:1")
+        form.get_by_role("button", name="Save connection").click()
+        expect(page.locator(".connection-form")).to_have_count(0)
+        page.wait_for_function(f"localStorage.getItem('millrace.draft.{draft}') === null")
+
+
 def asked_with(token: str, address: str) -> tuple[int, Any]:
     request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
     try:
