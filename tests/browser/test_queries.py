@@ -263,6 +263,73 @@ def test_a_query_is_edited_as_sql_and_the_form_follows_and_back(page: Page) -> N
     expect(text).to_have_value(re.compile("WHERE temp > 20\nGROUP BY site"))
 
 
+def test_windows_are_chosen_by_kind_and_from_presets(page: Page) -> None:
+    _form(page)
+    kinds = page.get_by_role("group", name="Kind of window")
+    presets = page.get_by_role("group", name="Windows to choose from")
+    expect(kinds.get_by_role("button", name="Time")).to_have_attribute("aria-pressed", "true")
+    presets.get_by_role("button", name="1m, 5m, 15m, 1h every 10s").click()
+    expect(_windows(page)).to_have_value("1m, 5m, 15m, 1h every 10s")
+    expect(page.locator("#note-windows .mark")).to_have_count(4)
+    for kind, first, other in (
+        ("Count", "100 events every 10", "10 events"),
+        ("Session", "gap 30s", "gap 5m"),
+        ("Time", "1m every 10s", "1d every 1h"),
+    ):
+        kinds.get_by_role("button", name=kind).click()
+        expect(_windows(page)).to_have_value(first)
+        presets.get_by_role("button", name=other, exact=True).click()
+        expect(_windows(page)).to_have_value(other)
+        expect(kinds.get_by_role("button", pressed=True)).to_have_text(kind)
+        expect(page.locator("#note-windows .mark")).to_have_count(1)
+
+
+def test_a_query_is_edited_as_json_and_the_form_follows(page: Page) -> None:
+    _form(page)
+    page.get_by_label("Name", exact=True).fill("Warm plants")
+    _aggregate(page).select_option("max")
+    _field(page).fill("temp")
+    _windows(page).fill("1m")
+    page.get_by_role("button", name="JSON", exact=True).click()
+    text = page.get_by_role("combobox", name="JSON")
+    expect(text).to_have_value(re.compile("Warm plants"))
+    shown = json.loads(text.input_value())
+    assert shown["queries"][0]["windows"] == [{"range": "1m", "slide": "1m"}]
+
+    text.fill(json.dumps(shown)[:-1])
+    expect(page.locator("#note-text")).to_contain_text("This is not JSON")
+    shown["queries"][0] |= {
+        "aggregate": "min",
+        "windows": [{"range": "2m", "slide": "10s"}],
+        "where": "temp > 3",
+    }
+    text.fill(
+        json.dumps({"source": {"event_time": shown["source"]["event_time"]}, "queries": shown["queries"]})
+    )
+    expect(page.locator("#note-text")).not_to_contain_text("This is not JSON")
+    page.get_by_role("button", name="Form", exact=True).click()
+    expect(_aggregate(page)).to_have_value("min")
+    expect(_windows(page)).to_have_value("2m every 10s")
+    expect(_filter(page)).to_have_value("temp > 3")
+    expect(page.get_by_label("Name", exact=True)).to_have_value("Warm plants")
+
+
+def test_a_query_over_the_last_events_answers(page: Page) -> None:
+    _form(page)
+    page.get_by_label("Name", exact=True).fill("Last fifty")
+    _aggregate(page).select_option("count")
+    page.get_by_role("group", name="Kind of window").get_by_role("button", name="Count").click()
+    _windows(page).fill("50 events every 25")
+    page.get_by_role("button", name="Save and start").click()
+    _saved(page)
+
+    def told() -> set[float]:
+        return {value for points in drawn(page).values() for _, value, final in points if final}
+
+    wait_until(lambda: 50 in told(), "a result of the last fifty events")
+    assert max(told()) == 50
+
+
 def test_a_template_fills_the_form(page: Page) -> None:
     _form(page)
     for template, line in (

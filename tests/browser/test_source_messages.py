@@ -114,6 +114,31 @@ def test_a_seek_shows_what_it_says_and_stays_in_the_address(
     assert lines[0]["key"] == "key-77"
 
 
+def test_the_oldest_and_the_newest_are_found_and_a_value_is_copied(
+    page: Page, millrace: Millrace, source: str
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    add_source(page, millrace)
+    send(millrace, 900, 1)
+    page.goto(f"{source}?tab=messages")
+    lines, head = page.locator(".message-line"), page.locator(".message-head h2")
+    page.get_by_text("Oldest", exact=True).click()
+    expect(head).to_have_text("Oldest 50")
+    expect(lines.first).to_contain_text("o0")
+    page.get_by_role("button", name="Newer").click()
+    expect(head).to_have_text(re.compile(r"^\d+ messages$"))
+    expect(lines.filter(has_text="key-79")).to_have_count(1)
+    page.get_by_text("Newest", exact=True).click()
+    expect(head).to_have_text("Newest 50")
+    expect(lines.first).to_contain_text("o900")
+
+    lines.first.click()
+    page.get_by_role("button", name="Copy value").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert (copied["order"], copied["user"]) == ("o900", {"id": "u1"})
+
+
 def test_the_page_works_at_phone_width(page: Page, millrace: Millrace, source: str) -> None:
     add_source(page, millrace)
     page.set_viewport_size({"width": 390, "height": 844})
