@@ -1,19 +1,15 @@
 """What live pages are told of alerts: which fire or are pending, and marks for their queries' charts."""
 
-from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
-from dashboard.alerts.models import Alert, Firing
-from dashboard.alerts.words import counted
+from dashboard.alerts.marks import Mark, firing_marks
+from dashboard.alerts.models import Alert, Firing, Silence
 
-MARKED = timedelta(minutes=15)  # as long as charts reach back
-MOST_FIRINGS = 2_000
-
-Mark = tuple[int, str, str]  # when (ms), what, and whether it fired or recovered
+MARKED = timedelta(minutes=15)  # as long as live charts reach back; pages ask for what is older
 
 
 @dataclass(frozen=True)
@@ -38,37 +34,33 @@ def listen(now: datetime) -> Bells:
     """As the database has it: one evaluator writes, every web process reads."""
     known = Alert.objects.filter(paused_at__isnull=True).select_related("evaluation", "query__source")
     loud = known.filter(Q(evaluation__firing__gt=0) | Q(evaluation__pending__gt=0))
-    recent = Firing.objects.filter(
-        Q(fired_at__gte=now - MARKED) | Q(resolved_at__gte=now - MARKED), alert__deleted_at__isnull=True
-    ).select_related("alert__query")[:MOST_FIRINGS]
-    newest: dict[str, int] = {}
-    fired: Counter[tuple[str, int, str, str]] = Counter()
-    for one in recent:
-        place = (one.alert.query.key, one.alert.name)
-        newest[one.alert.key] = max(newest.get(one.alert.key, 0), _ms(one.fired_at))
-        if one.fired_at >= now - MARKED:
-            fired[(place[0], _ms(one.fired_at), place[1], "fires")] += 1
-        if one.resolved_at is not None and one.resolved_at >= now - MARKED:
-            fired[(place[0], _ms(one.resolved_at), place[1], "recovers")] += 1
-    marks: dict[str, list[Mark]] = {}
-    for (query, at, name, what), count in sorted(fired.items()):
-        groups = f", {counted(count, 'group')}" if count > 1 else ""
-        marks.setdefault(query, []).append((at, f"{name} {what}{groups}", what))
-    return Bells({one.key: _told(one, newest.get(one.key, 0)) for one in loud}, marks)
+    news = _audible(now)
+    marks = firing_marks(Firing.objects.all(), now - MARKED, now)
+    return Bells({one.key: _told(one, *news.get(one.pk, (0, 0))) for one in loud}, marks)
 
 
-def _told(alert: Alert, newest: int) -> dict[str, Any]:
+def _audible(now: datetime) -> dict[int, tuple[int, int]]:
+    """By alert, how many groups fire that people are told of, and when (ms) the newest of them fired."""
+    silent = Silence.objects.filter(
+        Q(group_key="") | Q(group_key=OuterRef("group_key")), alert=OuterRef("alert"), until__gt=now
+    )
+    waiting = Firing.objects.filter(resolved_at__isnull=True, acknowledged_at__isnull=True)
+    by_alert = waiting.exclude(Exists(silent)).order_by().values("alert")
+    rows = by_alert.annotate(groups=Count("pk"), newest=Max("fired_at"))
+    return {one["alert"]: (one["groups"], int(one["newest"].timestamp() * 1000)) for one in rows}
+
+
+def _told(alert: Alert, audible: int, newest: int) -> dict[str, Any]:
     evaluation = alert.evaluation
     return {
         "name": alert.name,
         "source": alert.query.source.key,
+        "query": alert.query.key,
         "state": evaluation.state,
         "firing": evaluation.firing,
         "pending": evaluation.pending,
+        "audible": audible,
         "newest": newest,
+        "interval": alert.interval,
         "address": alert.get_absolute_url(),
     }
-
-
-def _ms(moment: datetime) -> int:
-    return int(moment.timestamp() * 1000)

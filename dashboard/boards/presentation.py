@@ -22,6 +22,7 @@ def panel_view(panel: Panel, sight: Sight) -> dict[str, Any]:
     return {
         "panel": panel,
         "query": next(iter(shown.values()), None),
+        "queries": list(shown.values()),
         "unseen": sight.unseen(panel),
         "unseen_query": hidden[0] if hidden else None,
         "words": words,

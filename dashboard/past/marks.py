@@ -1,4 +1,4 @@
-"""What charts mark beside results: new plans, changes of queries, and what people noted."""
+"""What charts mark beside results: new plans, changes of queries, alerts, and what people noted."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -7,6 +7,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from dashboard.accounts.people import first_name, is_administrator
+from dashboard.alerts.marks import firing_marks
+from dashboard.alerts.models import Firing
 from dashboard.boards.models import Board
 from dashboard.boards.sight import queries_of
 from dashboard.past.models import Note
@@ -21,13 +23,22 @@ MOST_NOTES = 500
 def marks_of(
     board: Board, start: int, until: int, seen: Collection[str], viewer: User | None
 ) -> dict[str, Any]:
-    """Notes of the dashboard, and by query (of those `seen`) its own edits and the plans of its source."""
+    """Notes of the dashboard, and what is marked of those of its queries that are `seen`."""
     queries = [query for key, query in queries_of(board.panels.all()).items() if key in seen]
-    steps = {source: steps_of(source, start) for source in {query.source for query in queries}}
     notes = board.notes.select_related("author").filter(time__gte=start, time__lt=until)[:MOST_NOTES]
     return {
         "notes": [note_message(note, viewer) for note in notes],
+        **marks_of_queries(queries, start, until),
+    }
+
+
+def marks_of_queries(queries: Collection[SavedQuery], start: int, until: int) -> dict[str, Any]:
+    """By query, its own edits with the plans of its source, and when alerts on it fired."""
+    steps = {source: steps_of(source, start) for source in {query.source for query in queries}}
+    firings = Firing.objects.filter(alert__query__in=queries)
+    return {
         "queries": {query.key: _query_marks(query, steps[query.source], start, until) for query in queries},
+        "firings": firing_marks(firings, _moment(start), _moment(until)),
     }
 
 

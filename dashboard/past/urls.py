@@ -7,6 +7,7 @@ from dashboard.past import share_views, views
 urlpatterns = [
     path("history/", views.pasts, name="past"),
     path("history/<slug:key>/results.csv", views.query_file, name="past-file"),
+    path("history/<slug:key>/marks/", views.query_marks, name="query-marks"),
     path("history/<slug:key>/policy/", views.policy_change, name="past-policy"),
     path("dashboards/<slug:slug>/marks/", views.board_marks, name="board-marks"),
     path("dashboards/<slug:slug>/notes/", views.note_add, name="note-add"),

@@ -18,7 +18,7 @@ from dashboard.accounts.rights import check_may_change, check_may_see, visible_q
 from dashboard.boards.models import Board
 from dashboard.past.asked import BadRange, asked_queries, asked_range
 from dashboard.past.forms import NoteForm, PolicyForm
-from dashboard.past.marks import marks_of, may_remove, note_message
+from dashboard.past.marks import marks_of, marks_of_queries, may_remove, note_message
 from dashboard.past.models import HistoryPolicy, Note
 from dashboard.past.results import csv_lines, past_of
 from dashboard.queries.models import SavedQuery
@@ -40,6 +40,17 @@ def board_marks(request: HttpRequest, slug: str) -> HttpResponse:
     person = signed_in(request)
     seen = set(visible_queries(person).values_list("key", flat=True))
     return marks_answer(request, _seen_board(request, slug), seen, person)
+
+
+@require_safe
+def query_marks(request: HttpRequest, key: str) -> HttpResponse:
+    """Of one query, for its own page, where nobody writes notes."""
+    query = _seen_query(request, key)
+    try:
+        asked = asked_range(request)
+    except BadRange as problem:
+        return JsonResponse({"problem": str(problem)}, status=422)
+    return JsonResponse({"notes": [], **marks_of_queries([query], asked.start, asked.until)})
 
 
 @require_POST

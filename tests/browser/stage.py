@@ -109,6 +109,7 @@ QUERIES = (
         ("status",),
     ),
 )
+MANAGE = (sys.executable, str(settings.BASE_DIR / "manage.py"))
 UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
@@ -121,9 +122,15 @@ class Stage:
     address: str
     bootstrap_servers: str
     var_dir: Path
+    environment: dict[str, str]
     queries: tuple[Staged, ...] = QUERIES
     paused: threading.Event = field(default_factory=threading.Event)
     _batch: int = 0
+
+    def shell(self, code: str) -> None:
+        """Something that nobody could wait for, such as what happened hours ago."""
+        command = [*MANAGE, "shell", "-v", "0", "-c", code]
+        subprocess.run(command, env=self.environment, check=True)
 
     def play(self, stop: threading.Event) -> None:
         """The past at once, then as it comes, once a second."""
@@ -193,17 +200,16 @@ def staged(broker: str, var_dir: Path, port: int) -> Iterator[Stage]:
         "MILLRACE_TOPIC_PREFIX": PREFIX,
         "DATABASE_URL": f"sqlite:///{var_dir / 'stage.sqlite3'}",
     }
-    manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
-    subprocess.run([*manage, "migrate", "-v", "0"], env=environment, check=True)
+    subprocess.run([*MANAGE, "migrate", "-v", "0"], env=environment, check=True)
     seed = SEED.format(password=PASSWORD, broker=broker, source=SOURCE)
     definitions = json.dumps([query.definition() for query in QUERIES])
     subprocess.run(
-        [*manage, "shell", "-v", "0", "-c", seed], env=environment, input=definitions.encode(), check=True
+        [*MANAGE, "shell", "-v", "0", "-c", seed], env=environment, input=definitions.encode(), check=True
     )
-    stage, stop = Stage(f"http://127.0.0.1:{port}", broker, var_dir), threading.Event()
+    stage, stop = Stage(f"http://127.0.0.1:{port}", broker, var_dir, environment), threading.Event()
     stream = threading.Thread(target=stage.play, args=[stop], daemon=True)
     with (var_dir / "web.log").open("w") as log:
-        command = [*manage, "runserver", f"127.0.0.1:{port}", "--noreload"]
+        command = [*MANAGE, "runserver", f"127.0.0.1:{port}", "--noreload"]
         web = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         stream.start()

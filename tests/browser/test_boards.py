@@ -1,5 +1,6 @@
 """Dashboards in a real browser: arranged, undone, read from afar, by mouse and by keyboard."""
 
+import re
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -391,3 +392,57 @@ def test_a_template_fills_a_new_dashboard_with_the_queries_of_a_source(page: Pag
     page.get_by_role("button", name="Save dashboard").click()
     expect(page.locator(".board.is-laid-out .kind-number").first).to_be_visible()
     expect(page.locator(".board .kind-line").first).to_be_visible()
+
+
+FIRED = """
+from datetime import timedelta
+from django.utils import timezone
+from dashboard.models import Alert, Evaluation, Firing, SavedQuery
+now, regions = timezone.now(), SavedQuery.objects.get(key="regions")
+rule = {"computation": "max(ms)", "window": "15s", "condition": "above", "threshold": 400}
+alert = Alert.objects.create(query=regions, name="Slow region", **rule)
+Evaluation.objects.create(alert=alert, state="firing", firing=1)
+for group, value, fired, ended in (("us-east", 731, 180, 120), ("eu-west", 512, 4, None)):
+    at = now - timedelta(minutes=fired)
+    end = None if ended is None else now - timedelta(minutes=ended)
+    Firing.objects.create(
+        alert=alert, group=[group], group_key=group, since=at, fired_at=at, value=value, resolved_at=end
+    )
+"""
+ALERT_AT_THE_EDGE = """(canvas) => {
+    const ratio = canvas.width / canvas.clientWidth;
+    const context = canvas.getContext("2d");
+    const [red, green, blue] = context.getImageData(canvas.width - 3 * ratio, 19 * ratio, 1, 1).data;
+    return red > green + 60 && red > blue + 60;
+}"""
+OLD_FIRING = """(canvas) => {
+    const chart = Chart.getChart(canvas);
+    const note = chart.options.plugins.timeMarks.notes.find(({ text }) => text.includes("us-east"));
+    return chart.scales.x.getPixelForValue(note.time);
+}"""
+
+
+def test_alerts_are_marked_on_charts_of_any_range_and_lead_to_their_firings(page: Page, stage: Stage) -> None:
+    stage.shell(FIRED)
+    charts = [panel("line", "regions", x=0, y=0, w=6, h=19), panel("heat", "regions", x=6, y=0, w=6, h=19)]
+    key = opened(page, "Marked", charts)
+    for kind in ("line", "heat"):
+        canvas = page.locator(f".kind-{kind} canvas")
+        expect(canvas).to_have_attribute("aria-label", re.compile("Slow region fires: eu-west, 512"))
+        until(lambda drawn=canvas: bool(drawn.evaluate(ALERT_AT_THE_EDGE)), f"the bar on the {kind}")
+        expect(canvas).not_to_have_attribute("aria-label", re.compile("us-east, 731"))
+
+    page.goto(f"/dashboards/{key}/?from=now-6h&to=now")
+    line = page.locator(".kind-line canvas")
+    expect(line).to_have_attribute("aria-label", re.compile("Slow region fires: us-east, 731"))
+    expect(page.locator(".kind-heat canvas")).to_have_attribute("aria-label", re.compile("us-east, 731"))
+    line.hover(position={"x": line.evaluate(OLD_FIRING), "y": 60})
+    expect(page.locator(".kind-line .tip-mark")).to_have_text(re.compile("Slow region fires: us-east, 731"))
+
+    page.locator(".kind-heat .panel-menu summary").click()
+    page.locator(".kind-heat").get_by_role("link", name="Alerts 1 firing").click()
+    rows = page.locator("#alerts").get_by_role("region", name="Newest firings").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("still fires")
+    rows.first.get_by_role("link", name="Slow region").click()
+    expect(page.locator("#alert-now tbody tr")).to_contain_text("eu-west")

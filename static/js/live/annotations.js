@@ -1,15 +1,23 @@
-// What charts mark beside results: plans, changes of queries, and notes, which people add here.
+// What charts mark beside results: plans, changes of queries, alerts, and notes, which people add here.
 import { make, setText } from "./dom.js";
 import { clock } from "./format.js";
 import { instant, RangeProblem, written } from "./timerange.js";
 
 const AGAIN_MS = 60_000;
 
+/** When alerts fired and recovered, each once: what is known more newly holds. */
+export function alertNotes(asked = [], told = []) {
+  const marks = new Map([...asked, ...told].map((mark) => [`${mark.alert} ${mark.what} ${mark.time}`, mark]));
+  return [...marks.values()].map(({ what, time, until, text }) => ({ time, until, text, tone: what === "fires" ? "bad" : "ok" }));
+}
+
 export class Annotations {
   #asked = null;
   #askedAt = 0;
   #notes = [];
   #queries = {};
+  #firings = {}; // by query, as asked for
+  #rung = {}; // likewise, as the socket told: of the last minutes, and newer than what was asked for
 
   /** `element` carries the addresses; null on pages that have no marks but those of the socket. */
   constructor(element) {
@@ -23,7 +31,12 @@ export class Annotations {
   of(key, edits) {
     const own = new Map([...(this.#queries[key] ?? []), ...edits]);
     const notes = this.#notes.map(({ time, text, by }) => ({ time, text: `${by}: ${text}` }));
-    return [...[...own].map(([time, text]) => ({ time, text })), ...notes];
+    return [...[...own].map(([time, text]) => ({ time, text })), ...notes, ...alertNotes(this.#firings[key], this.#rung[key])];
+  }
+
+  /** Marks of alerts that the socket told, by query. */
+  ring(marks) {
+    this.#rung = marks;
   }
 
   need({ from, until, live, key }) {
@@ -39,8 +52,8 @@ export class Annotations {
     try {
       const answer = await fetch(`${this.element.dataset.marks}?from=${from}&to=${to}`);
       if (!answer.ok) return;
-      const { notes, queries } = await answer.json();
-      [this.#notes, this.#queries] = [notes, queries];
+      const { notes, queries, firings } = await answer.json();
+      [this.#notes, this.#queries, this.#firings] = [notes, queries, firings];
       this.#list();
       this.onChange?.();
     } catch {

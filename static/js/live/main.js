@@ -159,7 +159,7 @@ class LivePage {
 
   #ring(message) {
     this.bells.take(message);
-    for (const panel of this.panels) panel.alertMarks = panel.queries.flatMap(({ key }) => message.marks[key] ?? []);
+    this.annotations.ring(message.marks);
   }
 
   #panelsOf(key) {
@@ -201,6 +201,7 @@ class LivePage {
       sources: this.#sources,
       spans: this.#spans,
     };
+    this.bells.speak();
     this.card?.render(facts);
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);

@@ -77,10 +77,15 @@ function note(ctx, area, x, text, tone, taken) {
 }
 
 const NEAR_PX = 40;
+const LONGEST = 40; // characters; the card under the pointer has all of them
+const BAR_PX = 3;
 const LABEL_ROOM_PX = 190; // for “provisional” and the words of a note before it
 
 /** Of marks that became one, an alert that fires is seen. */
 const worse = (one, other) => (one === "bad" || other === "bad" ? "bad" : one === other ? one : undefined);
+
+/** That an alert recovers is no news beside that it fired: the bar says until when. */
+const isOver = (last, one) => last.tone === "bad" && one.tone === "ok";
 
 /** Notes as they are drawn, from left to right: those too near to each other to be read become one. */
 export function mergedNotes(notes, at) {
@@ -88,10 +93,24 @@ export function mergedNotes(notes, at) {
   const merged = [];
   for (const one of placed) {
     const last = merged.at(-1);
-    if (last && one.x - last.to < NEAR_PX) Object.assign(last, { count: last.count + 1, to: one.x, tone: worse(last.tone, one.tone) });
-    else merged.push({ ...one, to: one.x });
+    if (!last || one.x - last.to >= NEAR_PX) merged.push({ ...one, to: one.x });
+    else Object.assign(last, { count: last.count + (isOver(last, one) ? 0 : 1), to: one.x, tone: worse(last.tone, one.tone) });
   }
   return merged.map(({ x, text, tone, count }) => ({ x, text: count > 1 ? `${count} changes` : text, ...(tone ? { tone } : {}) }));
+}
+
+/** The notes between two times, placed. */
+export const notesWithin = (notes, at, from, until) => mergedNotes(notes.filter(({ time }) => time >= from && time <= until), at);
+
+/** Placed notes with their words, and along the top how long alerts fired: those that began earlier, too. */
+export function drawNotes(ctx, area, at, notes, placed) {
+  ctx.font = FONT;
+  ctx.fillStyle = faded(token("bad"), 0.7);
+  for (const { time, until, tone } of notes) {
+    if (tone === "bad") ctx.fillRect(at(time), area.top, at(until ?? Infinity) - at(time), BAR_PX);
+  }
+  let taken = -Infinity;
+  for (const { x, text, tone } of placed) taken = note(ctx, area, x, text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text, tone, taken);
 }
 
 export const timeMarks = {
@@ -114,8 +133,7 @@ export const timeMarks = {
     drawn(chart, (ctx, area, at) => {
       ctx.font = FONT;
       const { provisional, stale, label, notes = [], crosshair } = options;
-      const seen = notes.filter(({ time }) => time >= chart.scales.x.min && time <= chart.scales.x.max);
-      const placed = mergedNotes(seen, at);
+      const placed = notesWithin(notes, at, chart.scales.x.min, chart.scales.x.max);
       if (provisional && !stale && at(provisional) < area.right) {
         vertical(ctx, area, at(provisional), { colour: faded(token("ink-3"), 0.7), dash: [1, 2] });
         if (label && placed.every(({ x }) => area.right - x > LABEL_ROOM_PX)) {
@@ -124,8 +142,7 @@ export const timeMarks = {
           ctx.fillText("provisional", area.right, area.top - 6);
         }
       }
-      let taken = -Infinity;
-      for (const { x, text, tone } of placed) taken = note(ctx, area, x, text, tone, taken);
+      drawNotes(ctx, area, at, notes, placed);
       if (crosshair) vertical(ctx, area, at(crosshair), { colour: faded(token("ink"), 0.45) });
       for (const bead of options.beads ?? []) {
         ctx.fillStyle = token("surface");

@@ -20,6 +20,9 @@ import { watchZoom } from "./zoom.js";
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
 const TOOLTIP_ROWS = 10;
+const TOOLTIP_MARKS = 4;
+const MARK_REACH_PX = 6;
+const SAID_FIRINGS = 5; // in the sentence of a chart
 const LOW_PX = 300; // under this height the legend is a line, not a table
 const NARROW_PX = 480; // under this width it stands below the chart
 const LOOK_BACK_MS = 15 * 60_000;
@@ -53,7 +56,6 @@ export class Panel {
     for (const past of this.pasts) past.onChange = () => this.onChange?.();
     this.chosenWindow = null; // of a query by groups, which shows one at a time unless it is set
     this.inSight = false; // or nearly: what is further away is not drawn
-    this.alertMarks = []; // [time, text, "fires" or "recovers"]
     this.kind = null;
     this.#hidden = new Set(hiddenInAddress(element.dataset.panelId));
     element.classList.add("is-loading", `kind-${settings.kind}`);
@@ -266,8 +268,8 @@ export class Panel {
     // With its legend the picture changes its size: it is first drawn once that is known, instead of twice.
     if (this.legend.count !== rows && !this.#drawn) this.onChange?.();
     else if (this.inSight && this.#mustDraw(picture, queries)) this.kind.draw(picture);
-    this.#latest = { series, range: [from, until] }; // what is out of sight has it, too
-    this.canvas?.setAttribute("aria-label", this.#sentence(series));
+    this.#latest = { series, range: [from, until], notes: marks.notes }; // what is out of sight has it, too
+    this.canvas?.setAttribute("aria-label", this.#sentence(this.#latest));
     this.#renderTable();
     if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
   }
@@ -315,8 +317,7 @@ export class Panel {
   }
 
   #notes(queries, notesOf) {
-    const alerts = this.alertMarks.map(([time, text, what]) => ({ time, text, tone: what === "fires" ? "bad" : "ok" }));
-    const all = [...queries.flatMap((query) => notesOf(query.key, query.edits)), ...alerts];
+    const all = queries.flatMap((query) => notesOf(query.key, query.edits));
     return [...new Map(all.map((note) => [`${note.time} ${note.text}`, note])).values()];
   }
 
@@ -393,12 +394,14 @@ export class Panel {
     return groups && groups.count > shown ? `${shown} of ${whole(groups.count)}, by the ${by}` : "";
   }
 
-  #sentence(series) {
+  #sentence({ series, range: [from, until], notes }) {
     const title = this.element.querySelector("h2")?.textContent ?? "Live results";
     const what = this.#computation !== null && this.queries[0].computations.length > 1 ? `${this.#computation}, ` : "";
     const edits = this.queries.flatMap((query) => query.edits ?? []).map(([time, text]) => ` At ${clock(time)} ${text}.`).join("");
+    const fired = notes.filter(({ time, tone }) => tone === "bad" && time >= from && time <= until).sort((a, b) => a.time - b.time);
+    const alerts = fired.slice(-SAID_FIRINGS).map(({ time, text }) => ` At ${clock(time)} ${text}.`).join("");
     const when = rangeWords(this.control.range, this.#view.until).toLowerCase();
-    return `${title}: ${this.kind.constructor.words} of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, ${when}.${edits}`;
+    return `${title}: ${this.kind.constructor.words} of ${what}${series.map((one) => one.label).join(", ") || "no series yet"}, ${when}.${edits}${alerts}`;
   }
 
   #showBadge(said, delay) {
@@ -478,8 +481,9 @@ export class Panel {
     const rows = time === null ? [] : this.#valuesAt(time);
     const beads = rows.map(({ style, point, axis }) => ({ time: point[0], value: point[1], colour: style.colour, axis }));
     this.kind.point(time, beads);
-    this.tip.hidden = !(withValues && rows.length);
-    if (!this.tip.hidden) this.#showTip(time, rows);
+    const marks = time === null ? [] : this.#marksAt(time);
+    this.tip.hidden = !(withValues && (rows.length || marks.length)); // an alert may fire because there is no value
+    if (!this.tip.hidden) this.#showTip(time, rows, marks);
   }
 
   #valuesAt(time) {
@@ -492,7 +496,15 @@ export class Panel {
     return rows.sort((a, b) => b.point[1] - a.point[1]);
   }
 
-  #showTip(time, rows) {
+  /** Marks under the pointer, and alerts that fired at that time; the newest of them. */
+  #marksAt(time) {
+    const x = this.kind.pixelAt(time);
+    const fires = ({ time: from, until, tone }) => tone === "bad" && from <= time && time <= (until ?? Infinity);
+    const near = (this.#latest?.notes ?? []).filter((note) => fires(note) || Math.abs(this.kind.pixelAt(note.time) - x) <= MARK_REACH_PX);
+    return near.sort((a, b) => b.time - a.time).slice(0, TOOLTIP_MARKS);
+  }
+
+  #showTip(time, rows, marks) {
     const final = rows.every(({ point }) => point[2]);
     const lines = rows.slice(0, TOOLTIP_ROWS).map(({ label, style, point }) => {
       const key = make("i", "key-line");
@@ -500,9 +512,10 @@ export class Panel {
       return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + this.format.text(point[1])));
     });
     const more = rows.length > TOOLTIP_ROWS ? [make("div", "tip-head", `${rows.length - TOOLTIP_ROWS} more`)] : [];
-    const head = `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}`;
+    const head = rows.length ? `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}` : clock(time, { seconds: true });
+    const told = marks.map(({ time: at, text, tone }) => make("div", `tip-mark${tone ? ` is-${tone}` : ""}`, `${clock(at, { seconds: true })} ${text}`));
     const why = final ? [] : [make("div", "tip-why", "Late events may still change it.")];
-    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more, ...why);
+    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more, ...why, ...told);
     const x = this.kind.pixelAt(time);
     const left = x > this.plot.clientWidth / 2;
     this.tip.style.left = left ? "" : `${x + 14}px`;

@@ -233,10 +233,12 @@ def test_a_test_message_goes_to_every_address(as_ana: Client, make_alert: MakeAl
 
 def test_the_page_of_a_query_has_its_alerts(as_ana: Client, make_alert: MakeAlert, hot: SavedQuery) -> None:
     assert "No alerts yet." in page(as_ana, f"/queries/{hot.key}/")
-    fired(make_alert())
+    alert = make_alert()
+    assert "Nothing has fired in the last 90 days." in page(as_ana, f"/queries/{hot.key}/")
+    fired(alert, "loud")
     told = page(as_ana, f"/queries/{hot.key}/")
-    assert "Too hot" in told
-    assert "above 80" in told
+    for expected in ("Too hot", "above 80", "Newest firings", "loud", "91.5", "still fires"):
+        assert expected in told
 
 
 def test_the_preview_says_how_often_it_would_have_fired(

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from dashboard.accounts.levels import NOTHING
-from dashboard.models import Board, HistoryPolicy, Note, Panel, SavedQuery, ShareLink, Source
+from dashboard.models import Alert, Board, Firing, HistoryPolicy, Note, Panel, SavedQuery, ShareLink, Source
 from dashboard.past.known import known_windows
 from dashboard.past.links import make_link, revoke
 from dashboard.past.writing import Writer
@@ -168,6 +168,53 @@ def test_plans_and_edits_are_marked_each_once(hall: Board, hot: SavedQuery, ana:
     marks = as_bo.get("/dashboards/hall/marks/", asked).json()["queries"][hot.key]
     assert [text for _, text in marks] == ["Plan 1", "Ana: filter changed"]
     assert as_bo.get("/dashboards/hall/marks/", {"from": 0, "to": 1}).json()["queries"] == {hot.key: []}
+
+
+def fired(query: SavedQuery, at: int, until: int | None, name: str = "Too hot", **more: Any) -> None:
+    """By a device, at 83.1."""
+    rule = {"computation": "max(temp)", "window": "1m/10s", "condition": "above"}
+    alert = Alert.objects.create(query=query, name=name, **rule, **more)
+    moments = [None if one is None else datetime.fromtimestamp(one / 1000, UTC) for one in (at, at, until)]
+    times = dict(zip(("since", "fired_at", "resolved_at"), moments))
+    Firing.objects.create(alert=alert, group=["d1"], group_key='["d1"]', value=83.1, **times)
+
+
+def firings(client: Client, address: str, **asked: int) -> dict[str, list[tuple[int, int | None, str]]]:
+    told = client.get(address, {**RANGE, **asked}).json()["firings"]
+    return {key: [(one["time"], one["until"], one["text"]) for one in marks] for key, marks in told.items()}
+
+
+def test_charts_of_any_range_mark_when_alerts_fired_and_for_how_long(
+    hall: Board, hot: SavedQuery, as_bo: Client, stranger: Client, ana: User
+) -> None:
+    day = 86_400_000
+    fired(hot, END - 40 * day, END - 39 * day)
+    fired(hot, END - 60_000, END, name="Hotter")
+    fired(hot, END, None, name="Deleted", deleted_at=timezone.now())
+    recent = [(END - 60_000, END, "Hotter fires: d1, 83.1"), (END, END, "Hotter recovers: d1")]
+    _, token = make_link(hall, ana, "", timezone.now() + timedelta(days=1))
+    for who, address in (
+        (as_bo, "/dashboards/hall/marks/"),
+        (as_bo, f"/history/{hot.key}/marks/"),
+        (stranger, f"/shared/{token}/marks/"),
+    ):
+        assert firings(who, address) == {hot.key: recent}
+    begun = firings(as_bo, "/dashboards/hall/marks/", **{"from": END - 39 * day - 5, "to": END - 38 * day})
+    assert begun == {
+        hot.key: [
+            (END - 40 * day, END - 39 * day, "Too hot fires: d1, 83.1"),
+            (END - 39 * day, END - 39 * day, "Too hot recovers: d1"),
+        ]
+    }
+
+
+def test_firings_of_a_query_that_one_may_not_see_are_not_marked(
+    hall: Board, hot: SavedQuery, as_bo: Client
+) -> None:
+    fired(hot, END, None)
+    Source.objects.update(for_all=NOTHING)
+    assert firings(as_bo, "/dashboards/hall/marks/") == {}
+    assert as_bo.get(f"/history/{hot.key}/marks/", RANGE).status_code == 403
 
 
 def test_the_owner_says_how_long_results_are_kept(hot: SavedQuery, as_ana: Client, as_bo: Client) -> None:

@@ -1,12 +1,13 @@
 // Groups over time: the darker, the greater. No data is hatched, so that a gap never looks like a low value.
 import { roundTimes, tickWords } from "../axes.js";
 import { make, pixelRatio, setText } from "../dom.js";
+import { drawNotes, notesWithin } from "../marks.js";
 import { faded, token } from "../palette.js";
 import { shortened } from "./top.js";
 
 const MOST_ROWS = 40;
 const LEAST_CELL_PX = 5;
-const [TOP, BOTTOM] = [6, 20];
+const [TOP, BOTTOM] = [18, 20]; // above is room for the words of marks
 const FONT = '11px "Inter Variable", system-ui, sans-serif';
 const PROVISIONAL = 0.55;
 
@@ -148,6 +149,8 @@ export class Kind {
     }
     if (marks.provisional && !marks.stale) this.#vertical(context, marks.provisional, faded(token("ink-3"), 0.8), [1, 2]);
     if (marks.stale) this.#vertical(context, marks.stale, token("bad"), []);
+    const at = (time) => Math.min(this.#area.right, Math.max(this.#area.left, this.pixelAt(time)));
+    drawNotes(context, this.#area, at, marks.notes, notesWithin(marks.notes, at, from, until));
     if (this.#crosshair) this.#vertical(context, this.#crosshair, faded(token("ink"), 0.55), []);
   }
 
