@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from dashboard.alerts import kept
+from dashboard.alerts.actions import silence
 from dashboard.alerts.models import Alert, Delivery, Evaluation, Firing, Seat, Silence, group_key
 from dashboard.models import SavedQuery
 from streaming.security import unseal
@@ -210,6 +211,17 @@ def test_the_page_of_an_alert_has_its_history(as_ana: Client, make_alert: MakeAl
     told = page(as_ana, f"/alerts/{alert.key}/")
     for expected in ("loud", "91.5", "gone", "no more results", "soon", "82.25", "nobody yet"):
         assert expected in told
+
+
+def test_alerts_of_who_has_left_are_there(as_bo: Client, ana: User, make_alert: MakeAlert) -> None:
+    alert = make_alert()
+    acknowledged = {"acknowledged_at": timezone.now(), "acknowledged_by": ana}
+    fired(alert, **acknowledged)
+    fired(alert, "gone", resolved_at=timezone.now(), **acknowledged)
+    silence(alert, ana, timedelta(hours=1))
+    ana.delete()
+    assert "Too hot" in page(as_bo, "/alerts/")
+    assert page(as_bo, f"/alerts/{alert.key}/").count("Someone who has left") == 4
 
 
 def test_deleting_can_be_undone(as_ana: Client, make_alert: MakeAlert) -> None:
