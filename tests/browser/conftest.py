@@ -47,6 +47,7 @@ def millrace(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "MILLRACE_JARS": str(jars_dir(settings.VAR_DIR).resolve()),
         "MILLRACE_ADMIN_PASSWORD": PASSWORD,
         "MILLRACE_TOPIC_PREFIX": "browser",
+        "MILLRACE_WEBHOOK_NETWORKS": "127.0.0.0/8",
         "SPARK_MASTER": "local[2]",
     }
     command = [sys.executable, "manage.py", "up", "--no-demo", "--port", str(port), "--kafka", broker]
@@ -88,13 +89,22 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, millrace: Millrace) -> Iterator[Page]:
     """A page of somebody who has signed in."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=millrace.address)
-    context.set_default_timeout(60_000)
-    fresh = context.new_page()
-    fresh.goto("/")
-    fresh.get_by_label("User name").fill("admin")
-    fresh.get_by_label("Password").fill(PASSWORD)
-    fresh.get_by_role("button", name="Sign in").click()
+    fresh = new_page(browser, millrace)
+    sign_in(fresh, "admin", PASSWORD)
     fresh.wait_for_url(lambda url: "sign-in" not in url)
     yield fresh
-    context.close()
+    fresh.context.close()
+
+
+def new_page(browser: Browser, millrace: Millrace) -> Page:
+    """In a browser of its own, of nobody yet."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=millrace.address)
+    context.set_default_timeout(60_000)
+    return context.new_page()
+
+
+def sign_in(page: Page, name: str, password: str) -> None:
+    page.goto("/sign-in/")
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
