@@ -17,9 +17,11 @@ from dashboard.api.sources import found_source
 from dashboard.planning import service
 from dashboard.planning.calibration import TooLittleMeasured, calibrate
 from dashboard.planning.changes import differences, effects
+from dashboard.planning.identity import tree_identity
 from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.planning.news import note_if_unheard
 from dashboard.planning.overview import SourcePlan, overview
+from dashboard.planning.samples import samples_of
 from dashboard.planning.verifying import MINUTES, Verifying, check_may_see
 from dashboard.planning.what_if import Comparison
 from dashboard.platform.folder_tasks import ASKED, DONE, FAILED, TooMany
@@ -121,8 +123,9 @@ class Sample(Schema):
     actual: float
 
     @classmethod
-    def of(cls, sample: ThroughputSample) -> "Sample":
-        return cls(at=sample.at, plan=sample.plan, estimated=sample.estimated, actual=sample.actual)
+    def of(cls, sample: ThroughputSample, tree: str | None) -> "Sample":
+        estimated, actual = sample.of(tree)
+        return cls(at=sample.at, plan=sample.plan, estimated=estimated, actual=actual)
 
 
 class VerifyAsked(Given):
@@ -227,10 +230,11 @@ def back_to_plan(request: HttpRequest, key: str, version: int) -> Any:
 @router.get(
     "/{slug:key}/throughput", response={200: Page[Sample], **REFUSALS}, summary="Estimated and actual"
 )
-def list_throughput(request: HttpRequest, key: str, asked: PageAsked) -> Any:
-    """Samples of five minutes, the newest first."""
-    samples = ThroughputSample.objects.filter(source=found_source(key)).order_by("-at")
-    return page_of(samples, asked, Sample.of)
+def list_throughput(request: HttpRequest, key: str, asked: PageAsked, tree: str | None = None) -> Any:
+    """Samples of five minutes, the newest first: of the plan, or of a tree of the plan that runs."""
+    source = found_source(key)
+    own = _identity(source, tree) if tree is not None else None
+    return page_of(samples_of(source, own).reverse(), asked, lambda sample: Sample.of(sample, own))
 
 
 @router.get(
@@ -336,6 +340,13 @@ def _running(source: Source) -> SourcePlan:
     if shown is None:
         raise HttpError(404, f"There is no plan of “{source.key}” yet: it has no queries.")
     return shown
+
+
+def _identity(source: Source, tree_id: str) -> str:
+    tree = _running(source).tree(tree_id)
+    if tree is None:
+        raise HttpError(404, f"There is no tree {tree_id} in the plan of “{source.key}”.")
+    return tree_identity(tree)
 
 
 def _version(source: Source, number: int) -> PlanVersion:

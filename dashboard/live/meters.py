@@ -141,7 +141,7 @@ class Meters:
                 del self._sources[key]
 
 
-process_meters = Meters()  # what this web process' relay has read
+process_meters = Meters()  # what this process has read: a web process' relay, or who writes history
 
 
 def statistics(source_key: str, meters: Meters = process_meters) -> Statistics:

@@ -23,7 +23,6 @@ from dashboard.live.garbage import QuietCollection
 from dashboard.live.hub import Hub, Listener, process_hub
 from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
-from dashboard.planning.calibration import note_throughput
 from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
@@ -38,7 +37,6 @@ ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
-SAMPLE_SECONDS = 30.0
 
 
 def wall_clock() -> int:
@@ -61,7 +59,6 @@ class Relay:
         newest_plan: Callable[[], int] = newest_plan,
         newest_rights: Callable[[], int] = rights_version,
         listen: Callable[[datetime], Bells] = listen,
-        note_throughput: Callable[[], object] = note_throughput,
         nobody_waits: Callable[[], object] = lambda: None,
     ) -> None:
         self.hub = hub
@@ -73,7 +70,6 @@ class Relay:
         self._telling = asyncio.Lock()  # meanwhile nothing new is taken in: all viewers are told the same
         self._places: Places = {}
         self._listen = listen
-        self._note_throughput = note_throughput
         self._nobody_waits = nobody_waits
 
     async def run(self) -> None:
@@ -87,7 +83,6 @@ class Relay:
             tasks.create_task(self._follow_number(self._newest_plan, lambda one: one.plan_made()))
             tasks.create_task(self._follow_number(self._newest_rights, lambda one: one.rights_changed()))
             tasks.create_task(self._follow_alerts())
-            tasks.create_task(self._every(SAMPLE_SECONDS, self._note_throughput))
             tasks.create_task(self._tidy())
 
     async def _read(self) -> None:

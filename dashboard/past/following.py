@@ -1,4 +1,8 @@
-"""Follows the results topic and has it written down, for as long as this process is the one to do so."""
+"""Follows the results topic and has it written down, for as long as this process is the one to do so.
+
+Who writes results also keeps samples of estimated and actual throughput: it runs whether or not anybody
+watches, and is the only one. It reads the meters for that.
+"""
 
 import logging
 import time
@@ -8,8 +12,12 @@ import msgspec
 from django.db import OperationalError, close_old_connections
 from kafka import KafkaConsumer, TopicPartition
 
+from dashboard.live.messages import MeterMessage
+from dashboard.live.meters import process_meters
 from dashboard.past.known import known_windows
 from dashboard.past.writing import Displaced, Writer, new_owner
+from dashboard.planning.samples import note_throughput
+from dashboard.sources.models import Source
 from streaming.results import decode
 from streaming.topics import Topics, create_topics
 
@@ -17,11 +25,15 @@ logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 15.0  # a writer that is silent for twice as long has lost its place
 FLUSH_RESULTS = 400_000
+SAMPLE_SECONDS = 30.0
+LOOK_BACK_MS = 15 * 60_000  # to the meters of before this process: as far as they are kept in memory
 ROLL_UP_SECONDS = 60.0
 TIDY_SECONDS = 900.0
 RETRY_SECONDS = 5.0
 POLL_MS = 500
 REQUEST_MS = 10_000
+
+_meter = msgspec.json.Decoder(MeterMessage)
 
 
 class Follower:
@@ -79,10 +91,12 @@ class Follower:
     def _placed(self, consumer: KafkaConsumer, offset: int) -> int:
         """Go to the offset, or to what is left where retention or a new topic took it away."""
         topic = self._topics.results
-        if topic not in consumer.topics():
+        if not {topic, self._topics.meters} <= consumer.topics():
             create_topics(self._bootstrap_servers, self._topics.shared())
-        partition = TopicPartition(topic, 0)  # it is made with one
-        consumer.assign([partition])
+        partition = TopicPartition(topic, 0)  # each is made with one
+        meters = TopicPartition(self._topics.meters, 0)
+        consumer.assign([partition, meters])
+        _look_back(consumer, meters)
         first = consumer.beginning_offsets([partition])[partition]
         end = consumer.end_offsets([partition])[partition]
         if offset > end:
@@ -95,7 +109,7 @@ class Follower:
 
     def _write_from(self, consumer: KafkaConsumer, place: int) -> None:
         known = known_windows()
-        flushed_at = rolled_at = time.monotonic()
+        flushed_at = rolled_at = noted_at = time.monotonic()
         tidied_at = 0.0
         while not self._stopping():
             place = self._read(consumer, place)
@@ -104,29 +118,55 @@ class Follower:
                 known = known_windows()
                 self._writer.flush(place, known)
                 flushed_at = now
+                if now - noted_at >= SAMPLE_SECONDS:  # just after a flush: nobody else has the place
+                    _note_throughput()
+                    noted_at = now
             if now - rolled_at >= ROLL_UP_SECONDS:
                 self._writer.roll_up(known, _wall_clock())
                 rolled_at = now
             if now - tidied_at >= TIDY_SECONDS:
                 self._writer.tidy(known, _wall_clock())
+                process_meters.keep_only(set(Source.objects.values_list("key", flat=True)))
                 tidied_at = now
         self._writer.flush(place, known_windows())
 
     def _read(self, consumer: KafkaConsumer, place: int) -> int:
-        """Take in what has come; the offset after it."""
-        for messages in consumer.poll(timeout_ms=POLL_MS).values():
+        """Take in what has come; the offset after the results."""
+        for partition, messages in consumer.poll(timeout_ms=POLL_MS).items():
+            is_result = partition.topic == self._topics.results
             for message in messages:
-                place = message.offset + 1
+                place = message.offset + 1 if is_result else place
                 try:
-                    self._writer.take(decode(message.value))
+                    if is_result:
+                        self._writer.take(decode(message.value))
+                    else:
+                        process_meters.add(_meter.decode(message.value))
                 except (msgspec.DecodeError, TypeError):
-                    logger.warning("Skipped a message that is not ours: offset %s.", message.offset)
+                    logger.warning(
+                        "Skipped a message that is not ours: %s, offset %s.", partition.topic, message.offset
+                    )
         return place
 
     def _wait(self, seconds: float) -> None:
         ends = time.monotonic() + seconds
         while not self._stopping() and time.monotonic() < ends:
             time.sleep(0.2)
+
+
+def _look_back(consumer: KafkaConsumer, meters: TopicPartition) -> None:
+    found = consumer.offsets_for_times({meters: _wall_clock() - LOOK_BACK_MS})[meters]
+    if found is None:
+        consumer.seek_to_end(meters)
+    else:
+        consumer.seek(meters, found.offset)
+
+
+def _note_throughput() -> None:
+    """Results are written whatever becomes of the samples."""
+    try:
+        note_throughput()
+    except Exception:
+        logger.exception("Throughput was not noted; trying again in %d s.", SAMPLE_SECONDS)
 
 
 def _wall_clock() -> int:

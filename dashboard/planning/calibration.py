@@ -5,20 +5,17 @@ calibration instead, at today's rate and groups: what the job does since then sh
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.live.batches import Batch
 from dashboard.live.meters import CALIBRATION_BATCHES, ENOUGH_EVENTS, process_meters, statistics
-from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
+from dashboard.planning.models import CalibrationRecord
 from dashboard.sources.models import Source
 from optimizer.cost import Statistics
-from optimizer.throughput import catching_up_rate
 
-SAMPLE_MS = 5 * 60_000
-KEPT = timedelta(days=31)
 RENEWED_AFTER = timedelta(days=1)
 SETTLED_BATCHES = 2 * CALIBRATION_BATCHES  # of one plan: the first ones catch up with the past, or warm up
 TOO_LITTLE = "Not calibrated: the job has not read enough events lately. Try again when the source has some."
@@ -73,17 +70,8 @@ def measured_now(source: Source) -> dict[str, float] | None:
     return per_event(recent) if sum(batch.events for batch in recent) >= ENOUGH_EVENTS else None
 
 
-def note_throughput() -> None:
-    """For every source that runs: calibrate where that is due, and keep a sample of the last five minutes."""
-    for source in Source.objects.all():
-        _, batches = process_meters.recent(source.key)
-        if batches:
-            _calibrate_if_due(source, batches)
-            _note_sample(source, batches)
-    ThroughputSample.objects.filter(at__lt=timezone.now() - KEPT).delete()
-
-
-def _calibrate_if_due(source: Source, batches: list[Batch]) -> None:
+def calibrate_if_due(source: Source, batches: list[Batch]) -> None:
+    """Where none is kept, or an old one, and the plan has run for a while."""
     newest = newest_calibration(source)
     if newest is not None and timezone.now() - newest.created_at < RENEWED_AFTER:
         return
@@ -93,25 +81,3 @@ def _calibrate_if_due(source: Source, batches: list[Batch]) -> None:
         calibrate(source, None)
     except TooLittleMeasured:
         return
-
-
-def _note_sample(source: Source, batches: list[Batch]) -> None:
-    """One for each span of five minutes that is over, whichever web process is first."""
-    end = batches[-1].clock // SAMPLE_MS * SAMPLE_MS
-    at = datetime.fromtimestamp(end / 1000, UTC)
-    told = [batch for batch in batches if end - SAMPLE_MS <= batch.clock < end and batch.events]
-    seconds = sum(batch.busy_seconds for batch in told)
-    if seconds <= 0 or ThroughputSample.objects.filter(source=source, at=at).exists():
-        return
-    version = PlanVersion.objects.filter(source=source, version=told[-1].plan).first()
-    if version is None or not version.value().all_trees:
-        return
-    known = calibrated_statistics(source)
-    sample = ThroughputSample(
-        source=source,
-        at=at,
-        plan=version.version,
-        estimated=catching_up_rate(version.value(), known),
-        actual=sum(batch.events for batch in told) / seconds * known.calibration.cores,
-    )
-    ThroughputSample.objects.bulk_create([sample], ignore_conflicts=True)

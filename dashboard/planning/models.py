@@ -55,14 +55,25 @@ class CalibrationRecord(models.Model):
 
 
 class ThroughputSample(models.Model):
-    """Five minutes of a source: what its plan was estimated to take, and what the job showed it can."""
+    """Five minutes of a source: what its plan was estimated to take, and what the job showed it can.
+
+    So for its trees, each alone, by identity (dashboard/planning/identity.py): estimated and actual.
+    """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="throughput")
     at = models.DateTimeField()  # their end
     plan = models.PositiveIntegerField()
     estimated = models.FloatField()  # events/s
     actual = models.FloatField()
+    trees = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["source", "at"]
         constraints = [models.UniqueConstraint(fields=["source", "at"], name="one_sample_per_span")]
+
+    def of(self, tree: str | None) -> tuple[float, float]:
+        """Estimated and actual: of a tree that it knows, or of the plan."""
+        if tree is None:
+            return self.estimated, self.actual
+        estimated, actual = self.trees[tree]
+        return estimated, actual

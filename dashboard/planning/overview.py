@@ -157,6 +157,9 @@ class SourcePlan:
         known = self.measures.get(tree_id)
         return known.cost if known else self.estimates[tree_id].total
 
+    def tree(self, tree_id: str) -> Tree | GroupTree | None:
+        return next((tree for tree in self.plan.all_trees if tree.id == tree_id), None)
+
     def row(self, tree_id: str | None) -> TreeRow:
         """The tree asked for, else the one with most queries."""
         richest = max(self.rows, key=lambda row: len(row.tree.queries))

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_sources
 from dashboard.live.meters import measured, process_meters
-from dashboard.models import CalibrationRecord, PlanVersion, Source, ThroughputSample
+from dashboard.models import CalibrationRecord, PlanVersion, Source
 from dashboard.planning.calibration import (
     TooLittleMeasured,
     calibrate,
@@ -21,8 +21,10 @@ from dashboard.planning.calibration import (
     measured_now,
 )
 from dashboard.planning.details import details
+from dashboard.planning.identity import tree_identity
 from dashboard.planning.overview import SourcePlan, headline, plans_seen, running_plans
 from dashboard.planning.picture import picture
+from dashboard.planning.samples import deviation_before, past_points
 from dashboard.planning.service import newest
 from dashboard.planning.work import tree_throughput
 from optimizer.strategies import STRATEGIES
@@ -30,12 +32,6 @@ from optimizer.throughput import catching_up_rate
 
 CHART_SPAN = timedelta(minutes=15)
 LONG_SPANS = {"24h": timedelta(days=1), "7d": timedelta(days=7)}
-AGO = (
-    ("a week ago", timedelta(days=7)),
-    ("a day ago", timedelta(days=1)),
-    ("an hour ago", timedelta(hours=1)),
-)
-NEAR_ENOUGH = timedelta(minutes=15)  # of a sample that is said to be of then
 
 
 @require_safe
@@ -105,7 +101,7 @@ def estimates(request: HttpRequest, key: str) -> JsonResponse:
             number: catching_up_rate(version.value(), known) for number, version in versions.items()
         },
         "measured": measured(source.key),
-        "before": _deviation_before(source),
+        "before": deviation_before(source),
     }
     asked = request.GET.get("tree")
     if asked:
@@ -115,12 +111,15 @@ def estimates(request: HttpRequest, key: str) -> JsonResponse:
 
 @require_safe
 def throughput_history(request: HttpRequest, key: str) -> JsonResponse:
-    """Samples of a longer past: when (ms), actual, estimated, plan."""
+    """Samples of a longer past, of the plan or of one of its trees: when (ms), actual, estimated, plan."""
     source = get_object_or_404(Source, key=key)
     span = LONG_SPANS.get(request.GET.get("span", ""), LONG_SPANS["24h"])
-    samples = ThroughputSample.objects.filter(source=source, at__gte=timezone.now() - span).order_by("at")
-    points = [[int(one.at.timestamp() * 1000), one.actual, one.estimated, one.plan] for one in samples]
-    return JsonResponse({"points": points})
+    asked = request.GET.get("tree")
+    if not asked:
+        return JsonResponse({"points": past_points(source, span)})
+    shown = SourcePlan.of(source)
+    tree = shown.tree(asked) if shown else None
+    return JsonResponse({"points": past_points(source, span, tree_identity(tree)) if tree else []})
 
 
 @require_POST
@@ -163,23 +162,11 @@ def _chosen(sources: list[Source], plans: list[SourcePlan], key: str | None) -> 
     return asked or planned
 
 
-def _deviation_before(source: Source) -> dict[str, Any] | None:
-    """Of the oldest of these times that there is a sample of: how far off the estimate was."""
-    for words, ago in AGO:
-        then = timezone.now() - ago
-        near = ThroughputSample.objects.filter(
-            source=source, at__range=(then - NEAR_ENOUGH, then + NEAR_ENOUGH)
-        )
-        sample = near.first()
-        if sample is not None and sample.estimated:
-            return {"words": words, "deviation": sample.actual / sample.estimated - 1}
-    return None
-
-
 def _tree_throughput(source: Source, tree_id: str) -> dict[str, Any]:
     """What the cores could take of events for this tree alone: estimated, and by every 15 s measured."""
     shown = SourcePlan.of(source)
-    if shown is None or tree_id not in shown.estimates:
+    tree = shown.tree(tree_id) if shown else None
+    if shown is None or tree is None:
         return {"estimate": None, "points": []}
     known = shown.statistics
     batches = process_meters.recent(source.key)[1]
@@ -188,4 +175,5 @@ def _tree_throughput(source: Source, tree_id: str) -> dict[str, Any]:
         "estimate": known.rate / shown.estimates[tree_id].total * known.calibration.cores,
         "points": [list(point) for point in points],
         "plan": shown.version.version,
+        "before": deviation_before(source, tree_identity(tree)),
     }

@@ -14,6 +14,12 @@ const NOTES = {
   tree: "What the cores could take for this tree alone. Work that is not told apart by tree is split as it was estimated.",
 };
 
+const MIDDLE = {
+  now: ["Nothing measured yet.", "The job tells what a batch took as soon as it has read events."],
+  plan: ["No samples of this time.", "One is kept every five minutes while the job reads events."],
+  tree: ["No samples of this tree.", "One is kept every five minutes, of the costliest trees, for as long as a tree has the same queries and kernel."],
+};
+
 const signed = (share) => (share > 0 ? "+" : "") + percent(share);
 
 export class ThroughputChart {
@@ -22,7 +28,8 @@ export class ThroughputChart {
   #measured = false;
   #before = null;
   #tree = { estimate: null, points: [] };
-  #past = []; // points of a longer time
+  #past = null; // points of a longer time, once they are here
+  #asked = 0;
   #chart = null;
   #of = "plan";
   #span = "15m";
@@ -35,8 +42,8 @@ export class ThroughputChart {
     this.canvas = element.querySelector("canvas");
     this.note = element.querySelector("[data-throughput-note]");
     this.canvas.millraceSeries = () => this.#series().map(({ label, data }) => ({ label, points: data.map(({ x, y }) => [x, y, true]) }));
-    for (const button of element.querySelectorAll("[data-of]")) button.addEventListener("click", () => this.#show({ of: button.dataset.of, span: "15m" }));
-    for (const button of element.querySelectorAll("[data-span]")) button.addEventListener("click", () => this.#show({ of: button.dataset.span === "15m" ? this.#of : "plan", span: button.dataset.span }));
+    for (const button of element.querySelectorAll("[data-of]")) button.addEventListener("click", () => this.#show({ of: button.dataset.of, span: this.#span }));
+    for (const button of element.querySelectorAll("[data-span]")) button.addEventListener("click", () => this.#show({ of: this.#of, span: button.dataset.span }));
     chartLibrary().then((Chart) => {
       this.#chart = this.#make(Chart);
       if (this.facts) this.render(this.facts);
@@ -53,6 +60,7 @@ export class ThroughputChart {
   select(tree) {
     this.tree = tree;
     this.#tree = { estimate: null, points: [] };
+    if (this.#of === "tree") this.#past = null;
     this.element.querySelector("[data-of=tree]").textContent = `Tree ${tree}`;
     this.#refresh();
   }
@@ -63,28 +71,35 @@ export class ThroughputChart {
     this.note.textContent = NOTES[of];
     for (const button of this.element.querySelectorAll("[data-of]")) button.setAttribute("aria-pressed", String(button.dataset.of === of));
     for (const button of this.element.querySelectorAll("[data-span]")) button.setAttribute("aria-pressed", String(button.dataset.span === span));
-    this.#past = [];
+    this.#past = null;
     this.#refresh();
   }
 
   async #refresh() {
-    try {
-      const of = this.#of === "tree" ? `?tree=${encodeURIComponent(this.tree)}` : "";
-      const answer = await fetch(this.element.dataset.estimates + of);
-      if (answer.ok) {
-        const { estimates, measured, before, tree } = await answer.json();
-        this.told = true;
-        [this.#estimates, this.#measured, this.#before] = [estimates, measured, before];
-        if (tree) this.#tree = tree;
-      }
-      if (this.#span !== "15m") {
-        const past = await fetch(`${this.element.dataset.history}?span=${this.#span}`);
-        if (past.ok) this.#past = (await past.json()).points;
-      }
-    } catch {
-      return; // the server is away; the socket says so, and the last estimates stay
+    const asked = ++this.#asked;
+    const of = this.#of === "tree" ? { tree: this.tree } : {};
+    const [estimates, past] = await Promise.all([
+      this.#ask(this.element.dataset.estimates, of),
+      this.#span === "15m" ? null : this.#ask(this.element.dataset.history, { span: this.#span, ...of }),
+    ]);
+    if (asked !== this.#asked) return; // something else is shown meanwhile
+    if (estimates) {
+      this.told = true;
+      [this.#estimates, this.#measured, this.#before] = [estimates.estimates, estimates.measured, estimates.before];
+      if (estimates.tree) this.#tree = estimates.tree;
     }
+    if (past) this.#past = past.points;
     if (this.facts) this.render(this.facts);
+  }
+
+  /** The answer; null where the server is away: the socket says so, and the last figures stay. */
+  async #ask(address, parameters) {
+    try {
+      const answer = await fetch(`${address}?${new URLSearchParams(parameters)}`);
+      return answer.ok ? await answer.json() : null;
+    } catch {
+      return null;
+    }
   }
 
   render(facts) {
@@ -117,7 +132,7 @@ export class ThroughputChart {
 
   /** When (ms), actual, estimated, plan: of what is shown. */
   #points() {
-    if (this.#span !== "15m") return this.#past;
+    if (this.#span !== "15m") return this.#past ?? [];
     if (this.#of === "tree") return this.#tree.points.map(([clock, actual]) => [clock, actual, this.#tree.estimate, this.#tree.plan]);
     return (this.#live ?? []).map(([clock, capacity, , plan]) => [clock, capacity, this.#estimates[plan] ?? null, plan]);
   }
@@ -150,15 +165,20 @@ export class ThroughputChart {
   }
 
   #deviationWords() {
-    return this.#before && this.#of === "plan" ? `deviation, ${signed(this.#before.deviation)} ${this.#before.words}` : "deviation";
+    const before = this.#of === "tree" ? this.#tree.before : this.#before;
+    return before ? `deviation, ${signed(before.deviation)} ${before.words}` : "deviation";
+  }
+
+  /** Whether what is shown has been heard of, be it that there is nothing. */
+  #isKnown() {
+    if (this.#span !== "15m") return this.#past !== null;
+    return this.#of === "plan" ? this.#live !== null : this.told === true;
   }
 
   #showMiddle(actual) {
-    const known = this.#span === "15m" && this.#of === "plan" ? this.#live !== null : this.told === true;
-    this.middle.hidden = !known || actual !== null;
+    this.middle.hidden = !this.#isKnown() || actual !== null;
     if (this.middle.hidden) return;
-    const words = this.#span === "15m" ? "The job tells what a batch took as soon as it has read events." : "A sample is kept every five minutes while somebody watches.";
-    const title = this.#span === "15m" ? "Nothing measured yet." : "No samples of this time.";
+    const [title, words] = MIDDLE[this.#span === "15m" ? "now" : this.#of];
     if (this.middle.dataset.said === title) return;
     this.middle.dataset.said = title;
     this.middle.replaceChildren(icon("gauge"), make("b", "", title), make("p", "", words));

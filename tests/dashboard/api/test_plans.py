@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from dashboard.models import CalibrationRecord, PlanVersion, SavedQuery, Source, ThroughputSample
+from dashboard.planning.identity import tree_identity
 from dashboard.planning.service import replan
 from tests.dashboard.api.conftest import Ask
 
@@ -47,11 +48,18 @@ def test_a_strategy_is_previewed_adopted_and_taken_back(ask: Ask, planned: PlanV
 def test_samples_and_calibrations_are_listed(ask: Ask, planned: PlanVersion) -> None:
     now = timezone.now()
     ThroughputSample.objects.create(source=planned.source, at=now, plan=1, estimated=2.0, actual=3.0)
+    (sample,) = ask("get", "sources/sensors/throughput").json()["items"]
+    assert (sample["plan"], sample["estimated"], sample["actual"]) == (1, 2.0, 3.0)
+    (tree,) = planned.value().trees
+    assert ask("get", f"sources/sensors/throughput?tree={tree.id}").json() == {"items": [], "count": 0}
+    ThroughputSample.objects.update(trees={tree_identity(tree): [20, 30]})
+    (own,) = ask("get", f"sources/sensors/throughput?tree={tree.id}").json()["items"]
+    assert (own["plan"], own["estimated"], own["actual"]) == (1, 20.0, 30.0)
+    unknown = ask("get", "sources/sensors/throughput?tree=99").json()
+    assert unknown == {"problem": "There is no tree 99 in the plan of “sensors”."}
     CalibrationRecord.objects.create(
         source=planned.source, plan=1, statistics={}, measured={"total": 1e-6}, automatic=True
     )
-    (sample,) = ask("get", "sources/sensors/throughput").json()["items"]
-    assert (sample["plan"], sample["estimated"], sample["actual"]) == (1, 2.0, 3.0)
     (kept,) = ask("get", "sources/sensors/calibrations").json()["items"]
     assert (kept["by"], kept["seconds_per_event"]) == (None, {"total": 1e-6})
 

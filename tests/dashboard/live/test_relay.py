@@ -64,7 +64,6 @@ class Running:
             self._publish,
             self._newest_plan,
             self._newest_rights,
-            note_throughput=lambda: None,
         )
         self.task = asyncio.create_task(relay.run())
 

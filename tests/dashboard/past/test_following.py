@@ -1,22 +1,25 @@
 """The process that writes history, on a real broker: ended and started again, it misses nothing."""
 
+import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.db import OperationalError
 from kafka import KafkaProducer
 
-from dashboard.models import HistoryPlace, SavedQuery, Source
+from dashboard.live.meters import process_meters
+from dashboard.models import CalibrationRecord, HistoryPlace, SavedQuery, Source, ThroughputSample
 from dashboard.past import following, reading
 from dashboard.past.following import Follower
 from dashboard.past.writing import SILENT_AFTER, Writer
+from dashboard.planning import service
 from optimizer.queries import AnyQuery
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
-from tests.dashboard.live.messages import block
+from tests.dashboard.live.messages import block, meter
 
 END = 1_800_000_000_000
 PATIENCE_SECONDS = 30
@@ -45,6 +48,7 @@ def window(sensors: Source) -> AnyQuery:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "FLUSH_SECONDS", 0.2)
     monkeypatch.setattr(following, "RETRY_SECONDS", 0.2)
+    monkeypatch.setattr(following, "SAMPLE_SECONDS", 0.2)
 
 
 def send(broker: str, topics: Topics, blocks: list[ResultBlock | bytes]) -> None:
@@ -127,3 +131,54 @@ def test_a_topic_that_was_made_anew_is_read_from_its_start(
     send(broker, topics, results(window, 0, 2))
     follow(broker, topics, lambda: len(kept(window)) == 2)
     assert HistoryPlace.objects.get().offset == 2
+
+
+@pytest.fixture
+def worked(broker: str, topics: Topics, window: AnyQuery, sensors: Source) -> Iterator[None]:
+    """Ten minutes of batches, told by a job whose meters nobody has read."""
+    service.replan(sensors, "Ana added “Events”")
+    began = (int(time.time()) // 300 - 2) * 300_000
+    producer = KafkaProducer(bootstrap_servers=broker)
+    producer.send(topics.meters, b"nonsense")
+    for second in range(0, 600, 5):
+        told = meter(second, clock=began + second * 1_000)
+        producer.send(topics.meters, json.dumps(told).encode())
+    producer.close()
+    process_meters.keep_only(set())
+    yield
+    process_meters.keep_only(set())
+
+
+def test_samples_and_calibrations_are_kept_though_nobody_watches(
+    broker: str, topics: Topics, worked: None
+) -> None:
+    follow(broker, topics, ThroughputSample.objects.exists)
+    (sample,) = ThroughputSample.objects.all()
+    assert sample.actual == pytest.approx(1_000 / 0.03 * 2)
+    assert sample.trees
+    assert CalibrationRecord.objects.get().automatic
+
+
+def test_who_waits_for_the_place_keeps_no_samples(broker: str, topics: Topics, worked: None) -> None:
+    other = Writer(topics.results)
+    other.claim()
+    ends_at = time.monotonic() + 2
+    follow(broker, topics, lambda: time.monotonic() > ends_at)
+    assert not ThroughputSample.objects.exists()
+    other.release()
+    follow(broker, topics, ThroughputSample.objects.exists)
+
+
+def test_results_are_written_even_where_samples_fail(
+    broker: str, topics: Topics, window: AnyQuery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def broken() -> None:
+        tried.append(True)
+        raise OperationalError("the disk is away")
+
+    monkeypatch.setattr(following, "note_throughput", broken)
+    follow(broker, topics, lambda: len(tried) > 1)
+    send(broker, topics, results(window, 0, 3))
+    follow(broker, topics, lambda: len(kept(window)) == 3)
