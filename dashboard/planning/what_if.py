@@ -24,7 +24,7 @@ SHOWN_FIRST = (
     "best", "best_woven", "triweave", "weave_share", "insert_then_weave", "local_search", "all_shared",
     "no_share",
 )  # fmt: skip
-LONGEST_BAR = 10.0  # a longer one is broken and labelled
+LONGEST_BAR = 10.0  # or twice the cheapest plan, where that is more; a longer one is broken and labelled
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Outcome:
     trees: int = 0
     seconds: float = 0.0
     refusal: str = ""
+    plan: str = ""  # its identity
+    room: float = LONGEST_BAR  # the cost that a whole bar stands for
 
     @property
     def label(self) -> str:
@@ -49,15 +51,20 @@ class Outcome:
     @property
     def bar(self) -> float:
         """Per cent of the room."""
-        return min(100.0, 100 * (self.total or 0.0) / LONGEST_BAR)
+        return min(100.0, 100 * (self.total or 0.0) / self.room)
 
     @property
     def is_broken(self) -> bool:
-        return (self.total or 0.0) > LONGEST_BAR
+        return (self.total or 0.0) > self.room
 
     @property
-    def is_adoptable(self) -> bool:
-        return self.total is not None and self.seconds <= QUICK_SECONDS
+    def why_not(self) -> str:
+        """Why it can be neither previewed nor adopted; empty where it can."""
+        if self.total is None:
+            return "No plan to preview."
+        if self.seconds > QUICK_SECONDS:
+            return f"Planning took over {QUICK_SECONDS:.0f}\N{NARROW NO-BREAK SPACE}s: too long to wait for."
+        return ""
 
 
 @dataclass(frozen=True)
@@ -86,8 +93,10 @@ class Comparison(FolderTask):
     def outcomes(self) -> list[Outcome]:
         """As many as there are yet, cheapest first; those that refused last."""
         told = (self.read("outcomes") or {"outcomes": []})["outcomes"]
-        found = [Outcome(**one) for one in told if one["strategy"] in STRATEGIES]
-        return sorted(found, key=lambda one: (one.total is None, one.total or 0.0, one.label))
+        cheapest = min((one["total"] for one in told if one["total"] is not None), default=0.0)
+        room = max(LONGEST_BAR, 2 * cheapest)
+        found = [Outcome(**one, room=room) for one in told if one["strategy"] in STRATEGIES]
+        return sorted(found, key=lambda one: (one.total is None, one.total or 0.0, one.plan, one.label))
 
     def progress(self) -> dict[str, Any]:
         told = self.read("progress") or {"done": 0, "now": ""}
@@ -95,6 +104,17 @@ class Comparison(FolderTask):
         now = STRATEGIES.get(told["now"])
         words = f"{told['done']} of {total} strategies" + (f", at {now.label} now" if now else "")
         return {"percent": round(100 * told["done"] / total), "words": f"{words}."}
+
+
+def by_plan(outcomes: list[Outcome]) -> list[list[Outcome]]:
+    """Those beside each other that come to the same plan; one that has none, or an unknown one, is alone."""
+    groups: list[list[Outcome]] = []
+    for one in outcomes:
+        if groups and one.plan and one.plan == groups[-1][0].plan:
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    return groups
 
 
 def first_ones(outcomes: list[Outcome], adopted: str) -> list[Outcome]:

@@ -16,7 +16,7 @@ from dashboard.planning.changes import change_picture, differences, effects
 from dashboard.planning.news import warn_if_unheard
 from dashboard.planning.overview import SourcePlan, overview
 from dashboard.planning.views import running_plan
-from dashboard.planning.what_if import Comparison, first_ones
+from dashboard.planning.what_if import Comparison, by_plan, first_ones
 from dashboard.platform.folder_tasks import ASKED, CANCELLED, FAILED, RUNNING
 from optimizer.plan import Plan
 from optimizer.strategies import STRATEGIES
@@ -150,6 +150,7 @@ def _compared(shown: SourcePlan, nodes: int) -> dict[str, Any]:
         "running_price": shown.overview.price,
         "nodes": nodes,
         "outcomes": found,
+        "same_plans": by_plan(found),
         "strategy_count": len(STRATEGIES),
         "is_running": state in (RUNNING, ASKED),  # asked: others are at work, its turn comes
         "is_cancelled": state == CANCELLED,

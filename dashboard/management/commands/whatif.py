@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.planning.identity import plan_identity
 from dashboard.planning.what_if import PATIENCE_SECONDS, Comparison
 from dashboard.platform.folder_tasks import Cancelled
 from optimizer.cost import Statistics
@@ -78,6 +79,7 @@ def _outcome(
         "max_node": found.max_node_cost / unit,
         "trees": len(found.all_trees),
         "seconds": time.perf_counter() - began,
+        "plan": plan_identity(found),
     }
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning import what_if
 from dashboard.planning.service import newest, replan
-from dashboard.planning.what_if import Comparison, Outcome, first_ones
+from dashboard.planning.what_if import Comparison, Outcome, by_plan, first_ones
 from optimizer.strategies import STRATEGIES
 
 pytestmark = pytest.mark.django_db
@@ -112,9 +112,47 @@ def test_a_source_without_a_plan_has_no_what_if(as_ana: Client, sensors: Source)
 
 
 def test_only_what_people_would_wait_for_can_be_adopted() -> None:
-    assert Outcome("best", 4.2, seconds=0.4).is_adoptable
-    assert not Outcome("best", 4.2, seconds=what_if.QUICK_SECONDS + 1).is_adoptable
-    assert not Outcome("exhaustive", None, refusal="too many").is_adoptable
+    assert not Outcome("best", 4.2, seconds=0.4).why_not
+    slow = Outcome("best", 4.2, seconds=what_if.QUICK_SECONDS + 1)
+    assert slow.why_not == "Planning took over 5\N{NARROW NO-BREAK SPACE}s: too long to wait for."
+    assert Outcome("exhaustive", None, refusal="too many").why_not == "No plan to preview."
+
+
+@pytest.mark.parametrize("address", ["strategies/", "what-if/"])
+def test_why_a_strategy_cannot_be_adopted_is_said_where_its_link_would_be(
+    as_ana: Client, planned: PlanVersion, address: str
+) -> None:
+    slow = {"strategy": "local_search", "total": 1.5, "seconds": 7.0}
+    known = [slow, {"strategy": "no_share", "total": 2.0, "seconds": 0.1}]
+    comparison = Comparison.of(planned, 1)
+    comparison.folder.mkdir(parents=True)
+    comparison.write("run", {})
+    comparison.write("outcomes", {"outcomes": known})
+    comparison.write("summary", {"strategies": 2})
+    page = as_ana.get(f"/plan/sensors/{address}").content.decode()
+    assert "Planning took over 5\N{NARROW NO-BREAK SPACE}s: too long to wait for." in page
+    assert "/plan/sensors/what-if/local_search/" not in page
+    assert "/plan/sensors/what-if/no_share/" in page
+
+
+def test_strategies_that_come_to_the_same_plan_are_told_together(
+    as_ana: Client, planned: PlanVersion
+) -> None:
+    as_ana.get("/plan/sensors/what-if/")
+    comparison = Comparison.of(planned, 1)
+    until(lambda: comparison.state == "done")
+    groups = by_plan(comparison.outcomes())
+    alike = next(group for group in groups if "best" in {one.strategy for one in group})
+    assert len(alike) > 5
+    assert {one.trees for one in alike} == {1}
+    assert "no_share" not in {one.strategy for one in alike}
+    page = as_ana.get("/plan/sensors/what-if/").content.decode()
+    assert f"{len(alike)} strategies give the same plan" in page
+
+
+def test_a_plan_that_is_not_known_is_like_no_other() -> None:
+    nothing = [Outcome("best", None), Outcome("triweave", None)]
+    assert by_plan(nothing) == [[one] for one in nothing]
 
 
 def test_the_panel_has_the_known_strategies_and_the_one_that_runs() -> None:
@@ -128,3 +166,13 @@ def test_a_long_bar_is_broken() -> None:
     assert Outcome("no_share", 37.0).bar == 100
     assert not Outcome("best", 4.2).is_broken
     assert Outcome("best", 4.2).bar == pytest.approx(42)
+
+
+def test_bars_of_dear_plans_differ(planned: PlanVersion) -> None:
+    """With hundreds of queries every plan costs more than ten of them."""
+    comparison = Comparison.of(planned, 1)
+    comparison.folder.mkdir(parents=True)
+    told = (("best", 100.0), ("all_shared", 160.0), ("no_share", 500.0))
+    comparison.write("outcomes", {"outcomes": [{"strategy": name, "total": cost} for name, cost in told]})
+    assert [one.bar for one in comparison.outcomes()] == pytest.approx([50, 80, 100])
+    assert [one.is_broken for one in comparison.outcomes()] == [False, False, True]
