@@ -123,7 +123,7 @@ def test_throughput_is_told_for_the_plan_and_for_a_tree(plan: Page) -> None:
     expect(chart.get_by_text("for this tree alone")).to_be_visible()
     expect(chart.get_by_text("actual", exact=True)).to_be_visible(timeout=PATIENCE_MS)
     chart.get_by_role("button", name="7 d").click()
-    expect(chart.locator("[data-of=plan]")).to_have_attribute("aria-pressed", "true")
+    expect(chart.locator("[data-of=tree]")).to_have_attribute("aria-pressed", "true")
 
 
 def test_what_if_is_worked_out_and_a_strategy_adopted_and_taken_back(plan: Page) -> None:

@@ -1,4 +1,5 @@
 // The plan as a picture: sources → slice sequences → trees → queries, as wide as they cost; one tree is selected.
+import { FlowCard } from "./flow-card.js";
 import { layout, lines, ribbon } from "./flow-layout.js";
 import { number, percent, whole } from "./format.js";
 
@@ -31,6 +32,7 @@ export class Flow {
     this.box = panel.querySelector("[data-flow-box]");
     this.table = panel.querySelector("[data-flow-table]");
     this.sub = panel.querySelector("[data-flow-sub]");
+    this.card = new FlowCard(panel);
     this.onSelect = select;
     this.tree = panel.dataset.tree;
     this.source = panel.dataset.source;
@@ -81,6 +83,7 @@ export class Flow {
     for (const post of posts) picture.append(...this.#post(post, columns));
     const whole = bands.reduce((sum, band) => sum + band.cost, 0);
     for (const band of bands) picture.append(this.#band(band, columns, width, whole));
+    this.card.hide();
     this.box.replaceChildren(picture);
     if (focused) this.box.querySelector(`[data-flow-tree="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
@@ -124,7 +127,8 @@ export class Flow {
     const chosen = band.id === this.tree && band.sourceKey === this.source;
     const group = svg(band.address ? "a" : "g", { class: `flow-band${chosen ? " is-chosen" : ""}`, ...(band.address ? { href: band.address, "data-flow-tree": `${band.sourceKey} ${band.id}` } : {}) });
     if (chosen) group.setAttribute("aria-current", "true");
-    group.setAttribute("aria-label", `${band.label}, ${band.kernel || "several kernels"}, ${counted(band.count, "query", "queries")}, ${percent(whole ? band.cost / whole : 0)} of the cost`);
+    const share = whole ? band.cost / whole : 0;
+    group.setAttribute("aria-label", `${band.label}${band.node ? `, node ${band.node}` : ""}, ${band.kernel || "several kernels"}, ${counted(band.count, "query", "queries")}, ${percent(share)} of the cost`);
     const { y, height } = band;
     group.append(
       svg("path", { d: ribbon(columns[0] + BAR, band.from, columns[1], y, height), class: "flow-ribbon" }),
@@ -134,8 +138,8 @@ export class Flow {
       svg("rect", { x: columns[2], y, width: BAR, height, rx: 2, class: "flow-post" }),
       ...this.#pieces(band, columns[3]),
       ...this.#labels(band, columns, width, whole),
-      svg("title", {}, `${band.label}: ${band.kernel || "several kernels"}${band.node ? `, node ${band.node}` : ""}, ${percent(whole ? band.cost / whole : 0)} of the cost`),
     );
+    this.card.follow(group, band, share);
     if (band.address) {
       group.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || band.sourceKey !== this.source) return;
