@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { barPoints, barStep } from "../../static/js/live/kinds/bar.js";
 import { gaugeEnds, ringParts } from "../../static/js/live/kinds/gauge.js";
-import { columns, columnStep } from "../../static/js/live/kinds/heat.js";
+import { columns, columnStep, drawnColumns, told } from "../../static/js/live/kinds/heat.js";
 import { changeOf, heldFor } from "../../static/js/live/kinds/number.js";
 import { aligned } from "../../static/js/live/kinds/stacked.js";
 import { moves, shortened } from "../../static/js/live/kinds/top.js";
-import { stackedValues } from "../../static/js/live/linechart.js";
+import { drawable, stackedValues } from "../../static/js/live/linechart.js";
+import { thinned } from "../../static/js/live/series.js";
+import { runs } from "../../static/js/live/sparkarea.js";
 
 const MINUTE = 60_000;
 const series = (...all) => ({ points: new Map(all.map((point) => [point[0], point])) });
@@ -46,10 +48,33 @@ test("the ring of a gauge has a part for every threshold within its ends", () =>
 });
 
 test("columns of a heat map are wide enough to be seen, and hold the newest of their windows", () => {
-  assert.equal(columnStep(1_000, 15 * MINUTE, 450), 10_000);
-  assert.equal(columnStep(15_000, 15 * MINUTE, 700), 15_000);
-  const cells = columns(series([5_000, 1, true], [10_000, 2, true], [20_000, 3, true]).points, 10_000, { from: 0, until: MINUTE });
+  assert.equal(columnStep({ slide: 1_000 }, 15 * MINUTE, 450), 10_000);
+  assert.equal(columnStep({ slide: 15_000 }, 15 * MINUTE, 700), 15_000);
+  const cells = columns(series([5_000, 1, true], [10_000, 2, true], [20_000, 3, true]), 10_000, { from: 0, until: MINUTE });
   assert.deepEqual([...cells].map(([start, [, value]]) => [start, value]), [[0, 2], [10_000, 3]]);
+});
+
+test("no column of a thinned past is empty, however wide the heat map is", () => {
+  const view = { from: 0, until: 6 * 60 * MINUTE };
+  const step = 2 * MINUTE;
+  for (const value of [() => 7, (at) => (at * 7) % 13]) {
+    const all = Array.from({ length: 2_160 }, (_, at) => [at * 10_000, value(at), true]);
+    const one = { slide: 10_000, step, ...series(...thinned(all, step, Infinity)) };
+    const length = columnStep(one, view.until, 2_400);
+    const row = { length, cells: columns(one, length, view) };
+    assert.equal(row.cells.size, 180);
+    assert.deepEqual(drawnColumns(row, told([row])), [...row.cells.keys()]);
+  }
+});
+
+test("a group that came late, was away or vanished is missing wherever others have final results", () => {
+  const row = (...ends) => ({ length: 10, cells: columns(series(...ends.map(([end, final]) => [end, 1, final])), 10, { from: 0, until: 100 }) });
+  const always = row([10, true], [20, true], [30, true], [40, true], [50, false]);
+  const between = row([20, true], [40, false]);
+  const span = told([always, between]);
+  assert.deepEqual(drawnColumns(always, span), [0, 10, 20, 30, 40]);
+  assert.deepEqual(drawnColumns(between, span), [10, 30, 0, 20], "where nothing is final yet, nothing is missing either");
+  assert.deepEqual(drawnColumns(row(), told([row()])), []);
 });
 
 test("a number is compared with the final value so long before, and says how long that was", () => {
@@ -82,8 +107,28 @@ test("what is stacked reaches as high as its sum, without what is hidden", () =>
   assert.deepEqual(stackedValues(sets, { from: 0 }), [11, 2]);
 });
 
-test("in a stack what is missing adds nothing, and nobody else loses the ground under it", () => {
+test("in a stack a part that is missing is not drawn as 0, and nobody else loses the ground under it", () => {
   const [a, b] = aligned([[{ x: 1, y: 5 }, { x: 2, y: 6 }, { x: 3, y: 7 }], [{ x: 1, y: 1 }, { x: 2, y: null }, { x: 3, y: 2 }]]);
   assert.deepEqual(a.map(({ y }) => y), [5, 6, 7]);
-  assert.deepEqual(b.map(({ y }) => y), [1, 0, 2]);
+  assert.deepEqual(b.map(({ y }) => y), [1, null, 2]);
+});
+
+test("a hole in all parts of a stack stays a hole", () => {
+  const parts = aligned([1, 2].map((y) => drawable({ slide: 10, ...series([10, y, true], [20, y, true], [60, y, true]) }, 100)));
+  assert.deepEqual(parts.map((data) => data.map((point) => [point.x, point.y])), [[[10, 1], [20, 1], [40, null], [60, 1]], [[10, 2], [20, 2], [40, null], [60, 2]]]);
+});
+
+test("in a stack a part with longer slides goes straight on between its results, and nowhere else", () => {
+  const fast = [10, 20, 30, 40, 50].map((x) => ({ x, y: 1, final: true }));
+  const [, slow] = aligned([fast, [{ x: 20, y: 4, final: true }, { x: 40, y: 8, final: false }]]);
+  assert.deepEqual(slow.map(({ y }) => y), [null, 4, 6, 8, null]);
+  assert.equal(slow[2].final, false, "it leads to what is not final");
+});
+
+test("the small line of a number breaks where windows are missing", () => {
+  const one = { slide: 10, ...series([10, 1, true], [20, 2, true], [60, 3, true], [70, null, true], [80, 4, true]) };
+  const xs = runs(one, { from: 0, until: 100 }).map((run) => run.map(([x]) => x));
+  assert.deepEqual(xs, [[10, 20], [60], [80]]);
+  const dense = { ...one, step: 20 };
+  assert.deepEqual(runs(dense, { from: 0, until: 100 }).map((run) => run.length), [3, 1], "thinned results may lie further apart");
 });

@@ -88,9 +88,9 @@ test("a range of the past shows what was kept, revised by what came since", () =
 
 test("in the thinned past two points of neighbouring spans are one line, and a lost span is a gap", () => {
   const points = new Map([[0, 1], [110_000, 2], [300_000, 3]].map(([end, value]) => [end, [end, value, true]]));
-  const drawn = drawable(points, SLIDE, 400_000, { step: MINUTE, detailFrom: Infinity });
+  const drawn = drawable({ points, slide: SLIDE, step: MINUTE, detailFrom: Infinity }, 400_000);
   assert.deepEqual(drawn.map(({ y }) => y), [1, 2, null, 3]);
-  const inDetail = drawable(points, SLIDE, 400_000, { step: MINUTE, detailFrom: 0 });
+  const inDetail = drawable({ points, slide: SLIDE, step: MINUTE, detailFrom: 0 }, 400_000);
   assert.deepEqual(inDetail.map(({ y }) => y), [1, null, 2, null, 3]);
 });
 

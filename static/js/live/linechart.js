@@ -1,6 +1,7 @@
 // Charts over time: one line, area or row of bars per window or group; provisional values are dashed or outlined.
 import { timeAxis, valueAxis } from "./axes.js";
 import { pixelRatio } from "./dom.js";
+import { isGap } from "./gaps.js";
 import { timeMarks } from "./marks.js";
 import { faded } from "./palette.js";
 import { chartLibrary } from "./vendor.js";
@@ -11,14 +12,12 @@ const LEAST_SPAN_MS = 3 * 60_000;
 /** From when on to show results up to `until`: a quarter of an hour, less while there is less to show. */
 export const shownFrom = (oldest, until) => Math.max(until - SPAN_MS, Math.min(oldest, until - LEAST_SPAN_MS));
 
-/** The points to draw up to `now`: the window that closes next stands at `now`, later ones wait; gaps stay gaps.
- *  Before `detailFrom` there are two points for every `step`, which may lie twice as far apart. */
-export function drawable(points, slide, now, { step = 0, detailFrom = Infinity } = {}) {
+/** The points to draw up to `now`: the window that closes next stands at `now`, later ones wait; gaps stay gaps. */
+export function drawable(series, now) {
   const result = [];
   let before = null;
-  for (const [end, value, final] of points.values()) {
-    const reach = step && before < detailFrom ? Math.max(2 * step, slide * 1.5) : slide * 1.5;
-    if (before !== null && end - before > reach) result.push({ x: (before + end) / 2, y: null });
+  for (const [end, value, final] of series.points.values()) {
+    if (before !== null && isGap(before, end, series)) result.push({ x: (before + end) / 2, y: null });
     result.push({ x: Math.min(end, now), y: value, final, end });
     if (end > now) break;
     before = end;
@@ -88,7 +87,7 @@ export function lineDatasets(one, options) {
 
 const withoutSegments = ({ segment, ...dataset }) => dataset;
 
-const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one.points, one.slide, now, one) }));
+const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one, now) }));
 
 /** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {

@@ -16,7 +16,8 @@ function vertical(ctx, area, x, { colour, dash = [] }) {
   ctx.setLineDash([]);
 }
 
-function hatch(ctx, area, left) {
+/** From `left` to the edge; it clips the context. */
+export function hatch(ctx, area, left) {
   const height = area.bottom - area.top;
   ctx.beginPath();
   ctx.rect(left, area.top, area.right - left, height);

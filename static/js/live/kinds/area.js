@@ -2,7 +2,7 @@
 import { drawable, lineDatasets } from "../linechart.js";
 import { timePicture } from "./timepicture.js";
 
-const datasets = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one.points, one.slide, now, one) }, { fill: "origin" }));
+const datasets = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one, now) }, { fill: "origin" }));
 
 export class Kind extends timePicture({ datasets, fromZero: true }) {
   static words = "area chart";

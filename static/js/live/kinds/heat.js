@@ -1,7 +1,7 @@
 // Groups over time: the darker, the greater. No data is hatched, so that a gap never looks like a low value.
 import { roundTimes, tickWords } from "../axes.js";
 import { make, pixelRatio, setText } from "../dom.js";
-import { drawNotes, notesWithin } from "../marks.js";
+import { drawNotes, hatch as staleHatch, notesWithin } from "../marks.js";
 import { faded, token } from "../palette.js";
 import { shortened } from "./top.js";
 
@@ -11,19 +11,35 @@ const [TOP, BOTTOM] = [18, 20]; // above is room for the words of marks
 const FONT = '11px "Inter Variable", system-ui, sans-serif';
 const PROVISIONAL = 0.55;
 
-/** How long a column is: a multiple of the slide, so that columns are wide enough to be seen. */
-export function columnStep(slide, span, width) {
-  return Math.max(1, Math.ceil(((span / slide) * LEAST_CELL_PX) / Math.max(1, width))) * slide;
+/** How long a column is: a multiple of the slide, or of the spans to which a long past is thinned, and wide enough to
+ *  be seen. */
+export function columnStep({ slide, step = 0 }, span, width) {
+  const unit = Math.max(slide, step);
+  return Math.max(1, Math.ceil(((span / unit) * LEAST_CELL_PX) / Math.max(1, width))) * unit;
 }
 
-/** By the start of its column, the newest point of each. */
-export function columns(points, step, { from, until }) {
+/** By the start of its column, the newest point of each. A window stands in the column in which it ends; of a thinned
+ *  past, every span is in one column. */
+export function columns({ points, step = 0 }, length, { from, until }) {
   const cells = new Map();
   for (const point of points.values()) {
-    const start = Math.ceil(point[0] / step) * step - step;
-    if (start + step > from && start < until) cells.set(start, point);
+    const start = step ? Math.floor(point[0] / length) * length : Math.ceil(point[0] / length) * length - length;
+    if (start + length > from && start < until) cells.set(start, point);
   }
   return cells;
+}
+
+/** From when until when any of the rows has final results: what one of them lacks there is missing. */
+export function told(rows) {
+  const spans = rows.flatMap(({ cells, length }) => [...cells].filter(([, [, , final]]) => final).map(([start]) => [start, start + length]));
+  return spans.length ? { from: Math.min(...spans.map(([start]) => start)), until: Math.max(...spans.map(([, end]) => end)) } : { from: Infinity, until: -Infinity };
+}
+
+/** The starts of the columns of a row that are drawn: those with a result, and those where one is missing. */
+export function drawnColumns({ cells, length }, { from, until }) {
+  const missing = [];
+  for (let start = Math.ceil(from / length) * length; start + length <= until; start += length) if (!cells.has(start)) missing.push(start);
+  return [...cells.keys(), ...missing];
 }
 
 export class Kind {
@@ -79,17 +95,22 @@ export class Kind {
     const context = this.#sized(width, height);
     this.#colours = heatColours();
     const { series, settings, format, from, until } = this.#picture;
-    const rows = series.filter(({ hidden }) => !hidden).slice(0, MOST_ROWS);
-    const names = rows.map(({ label }) => shortened(label, 20));
+    const shown = series.filter(({ hidden }) => !hidden).slice(0, MOST_ROWS);
+    const names = shown.map(({ label }) => shortened(label, 20));
     const left = Math.min(width / 3, Math.max(0, ...names.map((name) => context.measureText(name).width)) + 10);
     this.#area = { left, right: width, top: TOP, bottom: height - BOTTOM };
-    const cells = rows.map((one) => columns(one.points, columnStep(one.slide, until - from, width - left), { from, until }));
-    const [low, high] = this.#extent(cells, settings);
+    const rows = shown.map((one, at) => {
+      const length = columnStep(one, until - from, width - left);
+      return { name: names[at], length, cells: columns(one, length, { from, until }) };
+    });
+    const [low, high] = this.#extent(rows, settings);
     setText(this.ends[0], low === null ? "" : format.text(low));
     setText(this.ends[1], high === null ? "" : format.text(high));
     this.inHead.hidden = low === null;
     const tall = (this.#area.bottom - TOP) / Math.max(1, rows.length);
-    rows.forEach((one, at) => this.#row(context, { one, cells: cells[at], name: names[at], y: TOP + at * tall, tall, low, high }));
+    const span = told(rows);
+    this.#stale(context);
+    rows.forEach((row, at) => this.#row(context, row, { span, y: TOP + at * tall, tall, low, high }));
     this.#frame(context, height);
   }
 
@@ -106,23 +127,29 @@ export class Kind {
     return context;
   }
 
-  #extent(cells, { least, greatest }) {
-    const values = cells.flatMap((row) => [...row.values()].map(([, value]) => value)).filter((value) => value !== null);
+  #extent(rows, { least, greatest }) {
+    const values = rows.flatMap(({ cells }) => [...cells.values()].map(([, value]) => value)).filter((value) => value !== null);
     if (!values.length) return [null, null];
     return [least ?? Math.min(...values), greatest ?? Math.max(...values)];
   }
 
-  #row(context, { one, cells, name, y, tall, low, high }) {
+  /** Under the cells, as in other charts: from there on nothing can have come. */
+  #stale(context) {
+    const { stale } = this.#picture.marks;
+    if (!stale) return;
+    context.save();
+    staleHatch(context, this.#area, Math.min(this.#area.right, Math.max(this.#area.left, this.pixelAt(stale))));
+    context.restore();
+  }
+
+  #row(context, row, { span, y, tall, low, high }) {
     context.fillStyle = token("ink-2");
     context.textAlign = "left";
     context.textBaseline = "middle";
-    context.fillText(name, 0, y + tall / 2);
-    const { until } = this.#picture;
-    const step = columnStep(one.slide, until - this.#picture.from, this.#area.right - this.#area.left);
-    const heard = Math.max(...cells.keys());
-    for (let start = Math.min(...cells.keys()); start <= heard; start += step) {
-      const box = { left: Math.max(this.#area.left, this.pixelAt(start)), right: Math.min(this.#area.right, this.pixelAt(start + step)) - 1, top: y, bottom: y + tall - 1.5 };
-      if (box.right > box.left) this.#cell(context, box, cells.get(start), low, high);
+    context.fillText(row.name, 0, y + tall / 2);
+    for (const start of drawnColumns(row, span)) {
+      const box = { left: Math.max(this.#area.left, this.pixelAt(start)), right: Math.min(this.#area.right, this.pixelAt(start + row.length)) - 1, top: y, bottom: y + tall - 1.5 };
+      if (box.right > box.left) this.#cell(context, box, row.cells.get(start), low, high);
     }
   }
 

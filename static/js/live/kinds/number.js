@@ -77,7 +77,7 @@ export class Kind {
     block.figure.className = step ? `ink-${step.colour}` : "";
     block.change.replaceChildren(...this.#underneath(one, step, { settings, format }));
     const colour = step ? token(step.colour) : one.style.colour;
-    block.spark.replaceChildren(...areaPaths([...one.points.values()], { from, until, colour }));
+    block.spark.replaceChildren(...areaPaths(one, { from, until, colour }));
   }
 
   #underneath(one, step, { settings, format }) {
