@@ -36,6 +36,8 @@ class PanelGiven(Given):
     shows: list[ShownGiven] = []
     unit: Text = ""
     decimals: int | None = None
+    right_unit: Text = Field("", description="Of what is on the right axis.")
+    right_decimals: int | None = Field(None, description="Of what is on the right axis.")
     thresholds: list[ThresholdGiven] = []
     scale: Text = Field("linear", description="linear or log.")
     least: float | None = Field(None, description="Where the axis begins; none: it fits the values.")
@@ -87,6 +89,8 @@ class PanelShown(Schema):
     shows: list[ShownShown]
     unit: str
     decimals: int | None
+    right_unit: str
+    right_decimals: int | None
     thresholds: list[ThresholdShown]
     scale: str
     least: float | None

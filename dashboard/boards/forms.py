@@ -121,6 +121,11 @@ class _Rows(forms.Field):
         return list(value or [])
 
 
+def _unit() -> Line:
+    told = {"max_length": "A unit has at most 12 characters."}
+    return Line(required=False, max_length=12, error_messages=told)
+
+
 def _number(label: str, **more: Any) -> forms.FloatField:
     return forms.FloatField(required=False, error_messages={"invalid": f"{label} must be a number."}, **more)
 
@@ -151,10 +156,10 @@ class PanelForm(forms.Form):
     )
     kind = _choice({kind.name: kind.label for kind in KINDS.values()}, "line")
     shows = _Rows(required=False)
-    unit = Line(
-        required=False, max_length=12, error_messages={"max_length": "A unit has at most 12 characters."}
-    )
+    unit = _unit()
     decimals = _count("Decimals", 0, 6)
+    right_unit = _unit()
+    right_decimals = _count("Decimals", 0, 6)
     thresholds = _Rows(required=False)
     scale = _choice(SCALES, "linear")
     least = _number("The least value")
@@ -223,6 +228,8 @@ class PanelForm(forms.Form):
 DEFAULTS: dict[str, Any] = {
     "unit": "",
     "decimals": None,
+    "right_unit": "",
+    "right_decimals": None,
     "thresholds": [],
     "scale": "linear",
     "least": None,

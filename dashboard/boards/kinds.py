@@ -19,12 +19,13 @@ class Kind:
 
 
 _VALUES = frozenset({"unit", "decimals", "thresholds"})
-_CHART = _VALUES | {"scale", "least", "greatest", "groups", "axis"}
+_RIGHT = frozenset({"axis", "right_unit", "right_decimals"})
+_CHART = _VALUES | _RIGHT | {"scale", "least", "greatest", "groups"}
 
 _ALL = (
     Kind("line", "Line", "chart-line", 6, 19, _CHART),
     Kind("area", "Area", "chart-area-line", 6, 19, _CHART),
-    Kind("stacked", "Stacked", "chart-area", 6, 19, _CHART - {"axis", "scale"}),
+    Kind("stacked", "Stacked", "chart-area", 6, 19, _CHART - _RIGHT - {"scale"}),
     Kind("bar", "Bar", "chart-bar", 6, 12, _CHART | {"stack"}),
     Kind("number", "Number", "number-123", 3, 9, _VALUES | {"change"}),
     Kind("gauge", "Gauge", "gauge", 3, 9, _VALUES | {"least", "greatest"}),

@@ -31,12 +31,16 @@ def panel_view(panel: Panel, sight: Sight) -> dict[str, Any]:
 
 
 def told(panel: Panel, queries: Mapping[str, SavedQuery]) -> dict[str, Any]:
-    """What the browser has to know to draw it."""
-    is_query = panel.kind not in KINDS or KINDS[panel.kind].is_query
+    """What the browser has to know to draw it. A kind with one axis does not heed which one was chosen."""
+    kind = KINDS.get(panel.kind)
+    ignored = {"axis"} if kind and "axis" not in kind.settings else set()
     named = [
-        {**shown, "name": queries[shown["query"]].name} for shown in panel.shown if shown["query"] in queries
+        {name: value for name, value in shown.items() if name not in ignored}
+        | {"name": queries[shown["query"]].name}
+        for shown in panel.shown
+        if shown["query"] in queries
     ]
-    return {"kind": panel.kind, "shows": named if is_query else [], **panel.settings}
+    return {"kind": panel.kind, "shows": [] if kind and not kind.is_query else named, **panel.settings}
 
 
 def _words(panel: Panel, queries: list[SavedQuery]) -> str:

@@ -1,5 +1,7 @@
 """What several tests do on the way to what they look at."""
 
+from typing import Any
+
 from playwright.sync_api import Page, expect
 
 
@@ -15,3 +17,19 @@ def make_connection(page: Page, name: str, servers: str) -> None:
     form.get_by_role("button", name="Test connection").click()
     expect(page.get_by_text("can be seen.")).to_be_visible()
     form.get_by_role("button", name="Save connection").click()
+
+
+def call(page: Page, method: str, address: str, body: Any = None) -> Any:
+    """The API with the session of the page."""
+    return page.evaluate(
+        """async ([method, address, body]) => {
+            const token = document.querySelector("input[name=csrfmiddlewaretoken]").value;
+            const headers = {"Content-Type": "application/json", "X-CSRFToken": token};
+            const sent = body === null ? undefined : JSON.stringify(body);
+            const answer = await fetch(address, {method, headers, body: sent});
+            const text = await answer.text();
+            if (!answer.ok) throw new Error(text);
+            return text ? JSON.parse(text) : null;
+        }""",
+        [method, address, body],
+    )

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from streaming.broker import free_port
 from tests.browser.stage import PASSWORD, Stage, staged
+from tests.browser.steps import call
 
 pytestmark = pytest.mark.browser
 
@@ -80,22 +81,6 @@ def make_board(page: Page, name: str, panels: Panels) -> str:
     return str(call(page, "POST", "/api/dashboards", {"name": name, "panels": panels})["key"])
 
 
-def call(page: Page, method: str, address: str, body: Any = None) -> Any:
-    """The API with the session of the page."""
-    return page.evaluate(
-        """async ([method, address, body]) => {
-            const token = document.querySelector("input[name=csrfmiddlewaretoken]").value;
-            const headers = {"Content-Type": "application/json", "X-CSRFToken": token};
-            const sent = body === null ? undefined : JSON.stringify(body);
-            const answer = await fetch(address, {method, headers, body: sent});
-            const text = await answer.text();
-            if (!answer.ok) throw new Error(text);
-            return text ? JSON.parse(text) : null;
-        }""",
-        [method, address, body],
-    )
-
-
 def opened(page: Page, name: str, panels: Panels) -> str:
     key = make_board(page, name, panels)
     page.goto(f"/dashboards/{key}/")
@@ -136,6 +121,49 @@ def test_a_panel_is_dragged_saved_and_put_back_by_undo(page: Page) -> None:
     expect(page.locator("#saved")).to_have_text("", timeout=4_000)
     page.get_by_role("button", name="Undo").click()
     until(lambda: place(page, key, "A number") == (6, 0, 3, 9), "the way back")
+
+
+def test_a_panel_is_resized_by_its_corner(page: Page) -> None:
+    key = opened(page, "Resized", TWO)
+    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
+    before = page.locator(".kind-line canvas").bounding_box()
+    page.locator(".kind-line").hover()
+    corner = page.locator(".grid-stack-item").first.locator(".ui-resizable-se").bounding_box()
+    assert before is not None
+    assert corner is not None
+    x, y = corner["x"] + corner["width"] / 2, corner["y"] + corner["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(x - 24 * step, y + 10 * step)
+    page.mouse.up()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    _, _, width, height = place(page, key, "A line")
+    assert width < 6
+    assert height > 19
+
+    def is_drawn_anew() -> bool:
+        now = page.locator(".kind-line canvas").bounding_box()
+        return now is not None and now["width"] < before["width"] and now["height"] > before["height"]
+
+    until(is_drawn_anew, "a picture of the new size")
+
+
+def test_how_long_results_are_kept_is_set_on_the_page_of_the_query(page: Page) -> None:
+    page.goto("/queries/errors/")
+    form = page.locator(".history-form")
+    form.get_by_label("Keep every result for").fill("9")
+    form.get_by_label("thinned for").fill("3")
+    form.get_by_role("button", name="Save").click()
+    said = "Not saved: The thinned past must be kept at least as long as full detail."
+    expect(page.get_by_text(said)).to_be_visible()
+    form.get_by_label("Keep every result for").fill("9")
+    form.get_by_label("thinned for").fill("90")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved how long results of “Error ratio” are kept.")).to_be_visible()
+    page.reload()
+    expect(form.get_by_label("Keep every result for")).to_have_value("9")
+    expect(form.get_by_label("thinned for")).to_have_value("90")
 
 
 def test_arrows_move_shift_arrows_resize_and_control_z_takes_it_back(page: Page) -> None:
@@ -236,9 +264,71 @@ def test_fifty_series_have_a_legend_that_isolates_hides_and_is_searched(page: Pa
 
 def test_several_queries_share_a_panel_with_two_axes(page: Page) -> None:
     shows = [{"query": "latency", "windows": ["5m every 5s"]}, {"query": "requests", "axis": "right"}]
-    opened(page, "Two axes", [{"title": "Both", "kind": "line", "shows": shows, "w": 6, "h": 19}])
+    units = {"unit": "ms", "right_unit": "req", "right_decimals": 2}
+    steps = [{"value": 150, "colour": "bad"}]
+    both = {"title": "Both", "kind": "line", "shows": shows, "scale": "log", "thresholds": steps, **units}
+    opened(page, "Two axes", [{**both, "w": 6, "h": 19}])
     names = page.locator(".key-table tbody tr button .clip")
     expect(names).to_have_text(["Latency, average", "Requests"])
+    newest = page.locator(".key-table tbody .newest")
+    expect(newest.first).to_have_text(re.compile(r"^\d+\u202fms$"))
+    expect(newest.last).to_have_text(re.compile(r"^1\.\d+\u202fM\u202freq$"))
+    page.wait_for_function("window.Chart?.getChart(document.querySelector('canvas'))?.scales.right")
+    axes = page.evaluate(
+        """() => Object.fromEntries(["y", "right"].map((name) => {
+            const { type, ticks } = Chart.getChart(document.querySelector("canvas")).scales[name];
+            return [name, { type, labels: ticks.map(({ label }) => label) }];
+        }))"""
+    )
+    assert {axis["type"] for axis in axes.values()} == {"logarithmic"}
+    assert axes["y"]["labels"][-1].endswith("\u202fms")
+    assert axes["right"]["labels"][-1].endswith("\u202freq")
+    others = "".join(label for axis in axes.values() for label in axis["labels"][:-1])
+    assert "ms" not in others
+    assert "req" not in others
+    assert red_pixels(page, 150) > 100, "the threshold is drawn where its value is on the left axis"
+    assert red_pixels(page, 130) < 30
+
+    page.locator("canvas").focus()
+    page.keyboard.press("ArrowLeft")
+    tip = page.locator(".hover-card")
+    expect(tip.locator(".tip-row", has_text="Requests")).to_contain_text("req")
+    expect(tip.locator(".tip-row", has_text="Latency")).to_contain_text("ms")
+    page.keyboard.press("t")
+    cells = page.locator(".panel-table tbody tr").last.locator("td")
+    expect(cells.nth(1)).to_contain_text("ms")
+    expect(cells.nth(2)).to_contain_text("req")
+
+
+def red_pixels(page: Page, value: float) -> int:
+    """In the chart's row of pixels at a value of the left axis."""
+    found: int = page.evaluate(
+        """(value) => {
+            const canvas = document.querySelector("canvas");
+            const chart = Chart.getChart(canvas);
+            const y = Math.round(chart.scales.y.getPixelForValue(value) * chart.currentDevicePixelRatio);
+            const { data } = canvas.getContext("2d").getImageData(0, y, canvas.width, 1);
+            return Array.from({ length: canvas.width }, (_, x) => data.slice(4 * x, 4 * x + 4))
+                .filter(([red, green, , alpha]) => alpha > 100 && red > green + 40).length;
+        }""",
+        value,
+    )
+    return found
+
+
+def test_the_editor_asks_for_the_unit_of_the_right_axis_where_there_is_one(page: Page) -> None:
+    key = opened(page, "Right axis", TWO)
+    page.locator(".kind-line").hover()
+    page.get_by_label("Menu of “A line”").click()
+    page.get_by_role("link", name="Edit panel").click()
+    unit = page.get_by_label("Unit of the right axis")
+    expect(unit).to_be_hidden()
+    page.get_by_label("Axis", exact=True).select_option("right")
+    unit.fill("req")
+    expect(page.locator("#preview .key-table .newest").first).to_contain_text("req")
+    page.get_by_role("button", name="Save panel").click()
+    page.wait_for_url(f"**/dashboards/{key}/")
+    expect(page.locator(".kind-line .key-table .newest").first).to_contain_text("req")
 
 
 def test_a_chart_is_shown_as_a_table_by_key_and_saved_as_a_picture(page: Page) -> None:
@@ -271,7 +361,7 @@ def test_the_editor_previews_what_is_typed_and_says_what_is_wrong(page: Page) ->
     expect(page.locator("#preview.kind-number .number-block")).to_have_count(3)
     page.locator("label.choice", has_text="1h every 10s").click()
     expect(page.locator("#preview .number-block")).to_have_count(1)
-    page.get_by_label("Unit").fill("ms")
+    page.get_by_label("Unit", exact=True).fill("ms")
     expect(page.locator("#preview .big-number small")).to_have_text("ms")
     page.get_by_role("button", name="Add threshold").click()
     page.get_by_label("From this value on").fill("hot")

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { nextAddress } from "../../static/js/boards/kiosk-round.js";
 import { wishes, withDefaults } from "../../static/js/live/settings.js";
 import { fittingAxis, logTicks } from "../../static/js/live/ticks.js";
-import { goodWay, stepOf, valueFormat } from "../../static/js/live/values.js";
+import { axisFormats, goodWay, stepOf, valueFormat } from "../../static/js/live/values.js";
 import { isSafe } from "../../static/js/markdown.js";
 
 const plain = (text) => text.replaceAll("\u202f", " ");
@@ -15,6 +15,12 @@ test("values have the panel's unit and decimals", () => {
   assert.equal(plain(valueFormat({ unit: "/ min" }).text(1_450_000)), "1.45 M / min");
   assert.equal(plain(valueFormat({ unit: "%", decimals: 1 }).text(-0.84)), "−0.8 %");
   assert.equal(valueFormat({ unit: "ms" }).text(null), "–");
+});
+
+test("what is on the right axis has a unit and decimals of its own, and never those of the left", () => {
+  const { y, right } = axisFormats(withDefaults({ unit: "ms", decimals: 1, right_unit: "req" }));
+  assert.deepEqual([y.text(212), right.text(1_204)].map(plain), ["212.0 ms", "1,204 req"]);
+  assert.equal(plain(axisFormats(withDefaults({ unit: "ms" })).right.text(1_204)), "1,204");
 });
 
 test("a value has the colour of the last threshold that it has reached", () => {

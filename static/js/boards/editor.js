@@ -53,6 +53,8 @@ function fitToKind() {
   const kind = form.querySelector("[name=kind]:checked");
   const heeds = new Set(kind?.dataset.heeds.split(" "));
   for (const part of form.querySelectorAll("[data-for]")) part.hidden = !heeds.has(part.dataset.for);
+  const usesRight = heeds.has("axis") && [...form.querySelectorAll("[data-part=axis]")].some(({ value }) => value === "right");
+  form.querySelector("[data-for-right]").hidden = !usesRight;
   for (const part of form.querySelectorAll("[data-for-query]")) part.hidden = "noQuery" in (kind?.dataset ?? {});
 }
 

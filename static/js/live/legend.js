@@ -27,7 +27,7 @@ export class Legend {
   }
 
   /** Rows stay where they are; only what changed is written. */
-  show({ series, heading, note, range, format = PLAIN }) {
+  show({ series, heading, note, range }) {
     setText(this.#first, heading);
     setText(this.#note, note);
     this.#note.hidden = !note;
@@ -40,8 +40,10 @@ export class Legend {
       }
     }
     const summaries = series.map(({ points }) => summary(points, ...range));
-    const whole = summaries.every(({ last, min, max }) => [last, min, max].every((value) => value === null || Number.isInteger(value)));
-    series.forEach((one, at) => this.#place(this.#row(one), one, at, summaries[at], (value) => format.text(value, whole)));
+    // What is on one axis is written alike.
+    const isWhole = (axis) => series.every((one, at) => one.axis !== axis || hasNoFractions(summaries[at]));
+    const whole = new Map([...new Set(series.map(({ axis }) => axis))].map((axis) => [axis, isWhole(axis)]));
+    series.forEach((one, at) => this.#place(this.#row(one), one, at, summaries[at], (value) => (one.format ?? PLAIN).text(value, whole.get(one.axis))));
     this.#filter();
   }
 
@@ -76,6 +78,8 @@ export class Legend {
     [last, min, max].forEach((value, column) => setText(row.cells[column], write(value)));
   }
 }
+
+const hasNoFractions = ({ last, min, max }) => [last, min, max].every((value) => value === null || Number.isInteger(value));
 
 /** The key as the line is drawn: its width, its colour, its dashes. */
 function keyStyle({ width, colour, dash }) {

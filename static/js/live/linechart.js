@@ -160,7 +160,7 @@ export class LineChart {
     };
     const axes = { y: { ...valueAxis(values("y"), options), stacked } };
     if (!datasets.some(({ yAxisID }) => yAxisID === "right")) return axes;
-    return { ...axes, right: { ...valueAxis(values("right"), { scale: settings.scale, fromZero: this.look.fromZero, position: "right" }), stacked } };
+    return { ...axes, right: { ...valueAxis(values("right"), { unit: settings.right_unit, scale: settings.scale, fromZero: this.look.fromZero, position: "right" }), stacked } };
   }
 
   point(time, beads) {

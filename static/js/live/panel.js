@@ -14,7 +14,7 @@ import { settingsOf, wishes } from "./settings.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
 import { computationChoices, Switch } from "./switch.js";
 import { rangeWords } from "./timerange.js";
-import { valueFormat } from "./values.js";
+import { axisFormats } from "./values.js";
 import { watchZoom } from "./zoom.js";
 
 const LOADING_AFTER_MS = 200;
@@ -50,7 +50,7 @@ export class Panel {
     this.control = control;
     this.pastAddress = pastAddress;
     this.settings = settings;
-    this.format = valueFormat(settings);
+    this.formats = axisFormats(settings);
     this.queries = [...new Set(settings.shows.map(({ query }) => query))].map((key) => new QuerySeries(key));
     this.pasts = this.queries.map((query) => new PastLoader(query, pastAddress, () => this.#wish(query.key)));
     for (const past of this.pasts) past.onChange = () => this.onChange?.();
@@ -211,7 +211,7 @@ export class Panel {
   }
 
   #renderTable() {
-    if (this.table.shown && this.#latest) this.table.show({ series: this.#latest.series, format: this.format, range: this.#latest.range });
+    if (this.table.shown && this.#latest) this.table.show(this.#latest);
   }
 
   get empty() {
@@ -262,7 +262,7 @@ export class Panel {
     const from = view.live && view.isDefault ? shownFrom(oldest, until) : view.from;
     const heard = Math.max(...queries.map(({ source }) => sources.get(source)?.max_event_time ?? until));
     const marks = { provisional: this.#firstProvisional(queries, sources, now), stale, label: largest, notes: this.#notes(queries, notesOf) };
-    const picture = { series, from, until, now: shownTo, heard, marks, settings: this.settings, format: this.format, groups: this.#groups(queries) };
+    const picture = { series, from, until, now: shownTo, heard, marks, settings: this.settings, format: this.formats.y, groups: this.#groups(queries) };
     const rows = this.legend.count;
     this.#showLegend(series, [from, until], queries);
     // With its legend the picture changes its size: it is first drawn once that is known, instead of twice.
@@ -340,10 +340,12 @@ export class Panel {
     const sorted = grouped ? byNewestValue(chosen).slice(0, this.settings.groups * windows.length) : chosen;
     return sorted.map((one, at) => {
       const id = several ? `${place}:${one.id}` : one.id;
+      const axis = show.axis === "right" ? "right" : "y";
       return {
         ...one,
         id,
-        axis: show.axis === "right" ? "right" : "y",
+        axis,
+        format: this.formats[axis],
         style: grouped ? this.#colours.style(id) : place ? furtherStyle(place, at, sorted.length) : windowStyle(at, sorted.length),
         label: this.#label(one, { show, grouped, several, alone: sorted.length === 1, windows }),
         detail: grouped || (several && sorted.length === 1) ? "" : this.#detail(one),
@@ -384,7 +386,7 @@ export class Panel {
     this.element.classList.toggle("is-grouped", grouped && !this.legend.element.hidden);
     if (this.legend.element.hidden) return;
     const heading = this.settings.shows.length > 1 ? "Series" : grouped ? queries[0].groupBy.join(", ") : "Window";
-    this.legend.show({ series, heading, note: this.#groupNote(series, queries), range, format: this.format });
+    this.legend.show({ series, heading, note: this.#groupNote(series, queries), range });
   }
 
   #groupNote(series, queries) {
@@ -506,10 +508,10 @@ export class Panel {
 
   #showTip(time, rows, marks) {
     const final = rows.every(({ point }) => point[2]);
-    const lines = rows.slice(0, TOOLTIP_ROWS).map(({ label, style, point }) => {
+    const lines = rows.slice(0, TOOLTIP_ROWS).map(({ label, style, point, format }) => {
       const key = make("i", "key-line");
       key.style.cssText = `height:${style.width + 0.5}px;background:${style.colour}`;
-      return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + this.format.text(point[1])));
+      return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + format.text(point[1])));
     });
     const more = rows.length > TOOLTIP_ROWS ? [make("div", "tip-head", `${rows.length - TOOLTIP_ROWS} more`)] : [];
     const head = rows.length ? `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}` : clock(time, { seconds: true });

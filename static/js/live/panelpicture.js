@@ -9,7 +9,7 @@ const font = (size, weight = 400) => `${weight} ${size}px "Inter Variable", syst
 /** The lines under the picture: of a chart its series with their newest values, else what the panel says. */
 function lines(panel) {
   if (!panel.canvas || panel.kind.lines) return (panel.kind.lines?.() ?? []).map((text) => ({ text }));
-  return panel.drawnSeries().filter(({ hidden }) => !hidden).map(({ label, points, style }) => ({ text: `${label}: ${panel.format.text(summary(points, -Infinity, Infinity).last)}`, colour: style.colour }));
+  return panel.drawnSeries().filter(({ hidden }) => !hidden).map(({ label, points, style, format }) => ({ text: `${label}: ${format.text(summary(points, -Infinity, Infinity).last)}`, colour: style.colour }));
 }
 
 function paint(panel) {

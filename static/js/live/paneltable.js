@@ -24,11 +24,11 @@ export class PanelTable {
     return this.shown;
   }
 
-  show({ series, format, range: [from, to] }) {
+  show({ series, range: [from, to] }) {
     const seen = series.filter(({ hidden }) => !hidden);
     const ends = [...new Set(seen.flatMap(({ points }) => [...points.keys()]))].filter((end) => end >= from && end <= to);
     const newest = ends.sort((a, b) => b - a).slice(0, MOST_ROWS);
-    const rows = newest.map((end) => [clock(end, { seconds: true }), ...seen.map(({ points }) => cell(points.get(end), format))]);
+    const rows = newest.map((end) => [clock(end, { seconds: true }), ...seen.map(({ points, format }) => cell(points.get(end), format))]);
     const heads = ["Window end", ...seen.map(({ label }) => label)];
     const text = JSON.stringify([heads, rows]);
     if (text === this.#written) return;

@@ -5,6 +5,8 @@ const DEFAULTS = {
   shows: [],
   unit: "",
   decimals: null,
+  right_unit: "",
+  right_decimals: null,
   thresholds: [],
   scale: "linear",
   least: null,

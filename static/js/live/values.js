@@ -23,6 +23,9 @@ export function valueFormat({ unit = "", decimals = null } = {}) {
   return { unit, figure, unitOf, text };
 }
 
+/** By axis, how values on it are written. */
+export const axisFormats = ({ right_unit: unit, right_decimals: decimals, ...left }) => ({ y: valueFormat(left), right: valueFormat({ unit, decimals }) });
+
 /** The threshold that a value has reached, or null. */
 export function stepOf(value, thresholds) {
   if (value === null || value === undefined) return null;

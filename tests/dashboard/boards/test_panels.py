@@ -56,6 +56,8 @@ def problems(hot: SavedQuery, **changed: Any) -> dict[str, str]:
             "Two thresholds begin at the same value: keep one of them.",
         ),
         ({"unit": "a very long unit"}, "unit", "A unit has at most 12 characters."),
+        ({"right_unit": "a very long unit"}, "right_unit", "A unit has at most 12 characters."),
+        ({"right_decimals": "-1"}, "right_decimals", "Decimals must be a whole number from 0 to 6."),
     ],
 )
 def test_what_is_wrong_is_said_beside_its_field(
@@ -91,6 +93,34 @@ def test_only_what_the_kind_heeds_and_differs_from_the_default_is_kept(hot: Save
     assert panel.settings == {"unit": "°C", "groups": 20, "thresholds": steps}
     assert panel.shows == [{"query": hot.key}], "all windows are said by none"
     assert panel.query == hot
+
+
+def test_the_right_axis_has_a_unit_and_decimals_of_its_own(as_ana: Client, ask: Ask, plant: Board) -> None:
+    panel = plant.panels.get()
+    address = f"/dashboards/plant/panels/{panel.pk}"
+    typed = {
+        "title": "Both",
+        "kind": "line",
+        "show": ["0", "1"],
+        **{f"show-{row}-query": panel.query.key for row in (0, 1)},
+        "show-1-axis": "right",
+        "unit": "ms",
+        "right_unit": "/ min",
+        "right_decimals": "1",
+    }
+    told = as_ana.post(f"{address}/preview/", typed).json()["panel"]
+    assert (told["unit"], told["right_unit"], told["right_decimals"]) == ("ms", "/ min", 1)
+    assert [shown.get("axis") for shown in told["shows"]] == [None, "right"]
+    as_ana.post(f"{address}/edit/", typed)
+    page = as_ana.get(f"{address}/edit/").content.decode()
+    assert 'name="right_unit" value="/ min"' in page
+    (shown,) = ask("get", "dashboards/plant").json()["panels"]
+    assert (shown["right_unit"], shown["right_decimals"]) == ("/ min", 1)
+    changed = ask("patch", f"dashboards/plant/panels/{panel.pk}", {"right_unit": "req/s"}).json()
+    assert (changed["unit"], changed["right_unit"], changed["right_decimals"]) == ("ms", "req/s", 1)
+    stacked = as_ana.post(f"{address}/preview/", {**typed, "kind": "stacked"}).json()["panel"]
+    assert not [name for name in stacked if name.startswith("right_")]
+    assert not any("axis" in shown for shown in stacked["shows"]), "a stack has one axis"
 
 
 def test_every_kind_has_a_module_that_draws_it() -> None:
