@@ -1,7 +1,8 @@
 """The past of a saved query as charts take it, and as a file."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
@@ -15,7 +16,10 @@ from dashboard.queries.models import SavedQuery
 from optimizer.queries import AnyQuery
 
 FILE_PART = DAY  # how much of the past is in memory at a time
+COLUMNS = ("window_end", "window", "computation")
+LAST_COLUMNS = ("value", "detail")
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+Row = tuple[tuple[str, str, str], tuple[Any, ...], tuple[float | None, str]]  # of one result, by its columns
 
 
 def past_of(saved: SavedQuery, asked: Asked) -> dict[str, Any]:
@@ -77,22 +81,54 @@ class _Line:
         return line
 
 
-def csv_lines(saved: SavedQuery, start: int, until: int) -> Iterator[str]:
-    """Every kept result of a range, all groups, in order of time within a day and window."""
+@dataclass(frozen=True)
+class FilePart:
+    """A query in a file, and which of its windows and computations, in words; None: all of them."""
+
+    query: SavedQuery
+    windows: Collection[str] | None = None
+    computations: Collection[str] | None = None
+
+    def members(self) -> Iterator[tuple[str, str, AnyQuery]]:
+        """Window, computation, and the query whose results are kept."""
+        for computation, window, query in self.query.spec().members(self.query.key):
+            is_window = self.windows is None or window.words in self.windows
+            if is_window and (self.computations is None or computation.words in self.computations):
+                yield window.written, computation.words, query
+
+
+def query_lines(saved: SavedQuery, start: int, until: int) -> Iterator[str]:
+    """Of one query every kept result of a range, all groups, in order of time within a day and window."""
     writer = csv.writer(_Line())
-    yield writer.writerow(["window_end", "window", "computation", *saved.group_by, "value", "detail"])
-    for computation, spec, query in saved.spec().members(saved.key):
+    yield writer.writerow([*COLUMNS, *saved.group_by, *LAST_COLUMNS])
+    for named, group, value in _results(FilePart(saved), start, until):
+        yield writer.writerow([*named, *map(_safe, group), *value])
+
+
+def panel_lines(parts: Sequence[FilePart], start: int, until: int) -> Iterator[str]:
+    """The same of several queries, one after the other, each under its name."""
+    writer = csv.writer(_Line())
+    fields = list(dict.fromkeys(field for part in parts for field in part.query.group_by))
+    yield writer.writerow(["query", *COLUMNS, *fields, *LAST_COLUMNS])
+    for part in parts:
+        for named, group, value in _results(part, start, until):
+            by_field = dict(zip(part.query.group_by, group, strict=False))
+            groups = [_safe(by_field.get(field)) for field in fields]
+            yield writer.writerow([_safe(part.query.name), *named, *groups, *value])
+
+
+def _results(part: FilePart, start: int, until: int) -> Iterator[Row]:
+    for window, computation, query in part.members():
         first, last = reading.extent([query.id])
         if first is None or last is None:
             continue
         full_from = _full_from(query)
-        window = [spec.written, computation.words]
         low = max(start, first)
         while low < min(until, last + 1):
             high = min(until, (low // FILE_PART + 1) * FILE_PART)
             for end, group, value in _rows(query, low, high):
                 detail = "full" if end >= full_from else "thinned"
-                yield writer.writerow([_iso(end), *window, *map(_safe, group), value, detail])
+                yield (_iso(end), window, computation), group, (value, detail)
             low = high
 
 

@@ -20,7 +20,7 @@ from dashboard.boards.sight import Sight
 from dashboard.past.forms import LinkForm
 from dashboard.past.links import make_link, open_link, queries_of, revoke
 from dashboard.past.models import ShareLink
-from dashboard.past.views import file_answer, marks_answer, past_answer
+from dashboard.past.views import marks_answer, panel_answer, past_answer
 from dashboard.queries.models import SavedQuery
 
 
@@ -96,9 +96,12 @@ def shared_pasts(request: HttpRequest, token: str) -> HttpResponse:
 
 @login_not_required
 @require_safe
-def shared_file(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
-    query = _shared_query(token, key)
-    return file_answer(request, query) if query else _closed()
+def shared_file(request: HttpRequest, token: str, pk: int) -> HttpResponseBase:
+    link = open_link(token)
+    if link is None:
+        return _closed()
+    panel = get_object_or_404(link.board.panels, pk=pk)
+    return panel_answer(request, panel, SavedQuery.objects.filter(key__in=queries_of(link)))
 
 
 @login_not_required
@@ -106,13 +109,6 @@ def shared_file(request: HttpRequest, token: str, key: str) -> HttpResponseBase:
 def shared_marks(request: HttpRequest, token: str) -> HttpResponse:
     link = open_link(token)
     return marks_answer(request, link.board, queries_of(link)) if link else _closed()
-
-
-def _shared_query(token: str, key: str) -> SavedQuery | None:
-    link = open_link(token)
-    if link is None or key not in queries_of(link):
-        return None
-    return SavedQuery.objects.select_related("source").filter(key=key).first()
 
 
 def _closed() -> HttpResponse:

@@ -1,13 +1,21 @@
 """The past of queries for charts and as files, notes, and how long results are kept."""
 
 import gzip
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 import msgspec
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.cache import patch_vary_headers
 from django.utils.text import slugify
@@ -15,12 +23,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, check_may_see, visible_queries
-from dashboard.boards.models import Board
+from dashboard.boards.models import Board, Panel
+from dashboard.boards.sight import check_may_see_panel
 from dashboard.past.asked import BadRange, asked_queries, asked_range
 from dashboard.past.forms import NoteForm, PolicyForm
 from dashboard.past.marks import marks_of, marks_of_queries, may_remove, note_message
 from dashboard.past.models import HistoryPolicy, Note
-from dashboard.past.results import csv_lines, past_of
+from dashboard.past.results import FilePart, panel_lines, past_of, query_lines
 from dashboard.queries.models import SavedQuery
 
 
@@ -32,7 +41,16 @@ def pasts(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def query_file(request: HttpRequest, key: str) -> HttpResponseBase:
-    return file_answer(request, _seen_query(request, key))
+    query = _seen_query(request, key)
+    return _file(request, query.name, lambda start, until: query_lines(query, start, until))
+
+
+@require_safe
+def panel_file(request: HttpRequest, slug: str, pk: int) -> HttpResponseBase:
+    """What the panel shows of those of its queries that this person may see."""
+    panel = get_object_or_404(_seen_board(request, slug).panels, pk=pk)
+    check_may_see_panel(signed_in(request), panel)
+    return panel_answer(request, panel, visible_queries(signed_in(request)))
 
 
 @require_safe
@@ -109,15 +127,42 @@ def _packed(request: HttpRequest, body: bytes) -> HttpResponse:
     return response
 
 
-def file_answer(request: HttpRequest, query: SavedQuery) -> HttpResponseBase:
+def panel_answer(request: HttpRequest, panel: Panel, seen: QuerySet[SavedQuery]) -> HttpResponseBase:
+    """The file of a panel; `window` and `computation` are those that its viewer has switched to."""
+    keys = [shown["query"] for shown in panel.shown]
+    queries = {query.key: query for query in seen.filter(key__in=keys)}
+    window, computation = request.GET.get("window", ""), request.GET.get("computation", "")
+    shows = [shown for shown in panel.shown if shown["query"] in queries]
+    parts = [
+        _shown_part(queries[shown["query"]], shown, window, computation if len(shows) == 1 else None)
+        for shown in shows
+    ]
+    if not parts:
+        raise Http404
+    return _file(request, panel.title, lambda start, until: panel_lines(parts, start, until))
+
+
+def _shown_part(
+    query: SavedQuery, shown: Mapping[str, Any], window: str, computation: str | None
+) -> FilePart:
+    """What is drawn of a query: by groups, one window unless more are chosen; alone, one computation."""
+    spec = query.spec()
+    windows, computed = shown.get("windows") or None, shown.get("computation")
+    if windows is None and query.group_by:
+        windows = [window or spec.windows[0].words]
+    if not computed and computation is not None:
+        computed = computation or spec.computations[0].words
+    return FilePart(query, windows, [computed] if computed else None)
+
+
+def _file(request: HttpRequest, title: str, lines: Callable[[int, int], Iterator[str]]) -> HttpResponseBase:
     try:
         asked = asked_range(request)
     except BadRange as problem:
         return HttpResponse(str(problem), status=422, content_type="text/plain")
-    lines: Iterator[str] = csv_lines(query, asked.start, asked.until)
-    name = slugify(query.name) or query.key
-    headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
-    return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)
+    headers = {"Content-Disposition": f'attachment; filename="{slugify(title) or "results"}.csv"'}
+    content = lines(asked.start, asked.until)
+    return StreamingHttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def marks_answer(

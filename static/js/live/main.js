@@ -220,7 +220,8 @@ class LivePage {
   /** Files hold what is shown. */
   #showDownloads({ from, until }) {
     for (const link of document.querySelectorAll("a[data-download]")) {
-      link.href = `${link.dataset.download}?from=${Math.floor(from)}&to=${Math.ceil(until)}`;
+      const picked = this.panelAt(link.closest(".panel"))?.picked ?? {};
+      link.href = `${link.dataset.download}?${new URLSearchParams({ from: Math.floor(from), to: Math.ceil(until), ...picked })}`;
     }
   }
 

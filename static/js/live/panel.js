@@ -218,6 +218,12 @@ export class Panel {
     return this.queries.every((query) => query.empty);
   }
 
+  /** What the viewer has switched to, as far as there is a choice. */
+  get picked() {
+    const [window, computation] = [this.chosenWindow, this.#computation];
+    return { ...(window === null ? {} : { window }), ...(computation === null ? {} : { computation }) };
+  }
+
   /** Switches of a panel of one query: between its computations, and between the windows where it is by groups. */
   #showSwitches() {
     const [show] = this.settings.shows;

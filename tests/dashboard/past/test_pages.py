@@ -124,6 +124,57 @@ def test_the_file_has_every_result_of_every_window_and_group(kept: SavedQuery, a
     assert {row[4] for row in rows[1:] if row[3] == "d3"} == {""}
 
 
+def lines_of(answer: Any) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+
+
+def panel_address(board: Board) -> str:
+    return f"/dashboards/{board.slug}/panels/{board.panels.get().pk}/results.csv"
+
+
+def test_the_file_of_a_panel_has_what_it_shows(
+    kept: SavedQuery, hall: Board, ana: User, as_bo: Client, stranger: Client
+) -> None:
+    other = SavedQuery.objects.create(
+        source=kept.source, name="=Other", computations=[{"aggregate": "count"}], windows=[{"range": "1m"}]
+    )
+    writer = Writer("further results")
+    writer.claim()
+    writer.take([block(END, {(): 4.0}, query=one.id) for one in other.queries()])
+    writer.flush(5, known_windows())
+    panel = hall.panels.get()
+    panel.shows = [{"query": kept.key, "windows": ["5m every 10s"]}, {"query": other.key}]
+    panel.save()
+    answer = as_bo.get(panel_address(hall), RANGE)
+    assert answer["Content-Disposition"] == 'attachment; filename="hot-devices.csv"'
+    rows = lines_of(answer)
+    assert list(rows[0]) == ["query", "window_end", "window", "computation", "device", "value", "detail"]
+    shown = {(row["query"], row["window"]) for row in rows}
+    assert shown == {("Hot devices", "5m/10s"), ("'=Other", "1m/1m")}
+    assert [row["device"] for row in rows if row["query"] == "'=Other"] == [""]
+    assert lines_of(as_bo.get(panel_address(hall), {"from": 0, "to": 10})) == []
+    _, token = make_link(hall, ana, "", timezone.now() + timedelta(days=1))
+    assert lines_of(stranger.get(f"/shared/{token}/panels/{panel.pk}/results.csv", RANGE)) == rows
+
+
+def test_the_file_of_a_panel_by_groups_has_the_window_that_is_shown(
+    kept: SavedQuery, hall: Board, as_bo: Client
+) -> None:
+    assert {row["window"] for row in lines_of(as_bo.get(panel_address(hall), RANGE))} == {"1m/10s"}
+    switched = as_bo.get(panel_address(hall), {**RANGE, "window": "5m every 10s"})
+    assert {row["window"] for row in lines_of(switched)} == {"5m/10s"}
+
+
+def test_the_file_of_a_panel_has_nothing_of_a_query_that_one_may_not_see(
+    kept: SavedQuery, hall: Board, as_ana: Client, as_bo: Client
+) -> None:
+    Source.objects.update(for_all=NOTHING)
+    refused = as_bo.get(panel_address(hall), RANGE)
+    assert refused.status_code == 403
+    assert "Ana owns it and can give you access." in refused.content.decode()
+    assert lines_of(as_ana.get(panel_address(hall), RANGE))
+
+
 def test_a_file_of_a_range_without_results_has_its_heading(kept: SavedQuery, as_bo: Client) -> None:
     answer = as_bo.get(f"/history/{kept.key}/results.csv", {"from": 0, "to": 10})
     assert b"".join(answer.streaming_content).count(b"\n") == 1  # type: ignore[attr-defined]
@@ -243,17 +294,20 @@ def test_a_link_shows_the_dashboard_and_nothing_else(
     assert shown["Content-Security-Policy"] == "frame-ancestors 'self'"
     assert shown["Referrer-Policy"] == "no-referrer"
     assert past(stranger, kept, f"/shared/{token}")["series"]
-    assert stranger.get(f"/shared/{token}/history/{kept.key}/results.csv", RANGE).status_code == 200
+    panel = f"panels/{hall.panels.get().pk}/results.csv"
+    assert stranger.get(f"/shared/{token}/{panel}", RANGE).status_code == 200
     assert stranger.get(f"/shared/{token}/marks/", RANGE).json()["notes"] == []
     other = SavedQuery.objects.create(
         source=kept.source, name="Other", computations=[{"aggregate": "count"}], windows=[{"range": "1m"}]
     )
     both = {**RANGE, "queries": f"{kept.key},{other.key}"}
     assert list(stranger.get(f"/shared/{token}/history/", both).json()) == [kept.key]
-    assert stranger.get(f"/shared/{token}/history/{other.key}/results.csv", RANGE).status_code == 404
+    elsewhere = Board.objects.create(slug="elsewhere", name="Elsewhere")
+    unshared = Panel.objects.create(board=elsewhere, query=other, title="Other")
+    assert stranger.get(f"/shared/{token}/panels/{unshared.pk}/results.csv", RANGE).status_code == 404
     assert stranger.get("/dashboards/hall/").status_code == 302
     revoke(ShareLink.objects.get())
-    for address in ("", "history/", f"history/{kept.key}/results.csv", "marks/"):
+    for address in ("", "history/", panel, "marks/"):
         assert stranger.get(f"/shared/{token}/{address}", RANGE).status_code == 404
     assert "shows nothing any more" in stranger.get(f"/shared/{token}/").content.decode()
 
