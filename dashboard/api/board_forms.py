@@ -11,6 +11,7 @@ from dashboard.boards.forms import BoardForm, PanelForm, PlaceForm
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.models import Board, Panel
 from dashboard.boards.places import Place
+from dashboard.boards.sight import queries_of
 from dashboard.queries.models import SavedQuery
 
 MOST_PANELS = 100
@@ -27,7 +28,8 @@ def checked_panel(
 ) -> Panel:
     """A panel that may be saved; of one that is there, what was not sent stays."""
     sent = given.model_dump(exclude_unset=editing is not None)
-    whole = PanelGiven.model_validate({**panel_shape(editing), **sent}) if editing else given
+    kept = panel_shape(editing, queries_of([editing])) if editing else {}
+    whole = PanelGiven.model_validate({**kept, **sent}) if editing else given
     form = PanelForm(panel_typed(whole), queries=queries)
     refuse_bad(form)
     panel = form.fill(editing or Panel())

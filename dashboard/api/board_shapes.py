@@ -1,5 +1,6 @@
 """What dashboards and panels look like from outside: in the API, and in files of `export`."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -112,11 +113,10 @@ class PanelShown(Schema):
         """As much of it as who asks may see: its title belongs to its queries."""
         hidden = sight.hidden(panel)
         unseen = " ".join(unseen_words(hidden[0])) if hidden else None
-        shape = panel_shape(panel)
+        shape = panel_shape(panel, sight.seen)
         if sight.unseen(panel):
-            shape = {"title": "", "kind": "", **DEFAULTS, **place_of(panel)}
-        shows = [shown for shown in shapes_of(panel) if shown["query"] in sight.seen]
-        return cls.model_validate({"id": panel.pk, **shape, "shows": shows, "unseen": unseen})
+            shape = {"title": "", "kind": "", "shows": [], **DEFAULTS, **place_of(panel)}
+        return cls.model_validate({"id": panel.pk, **shape, "unseen": unseen})
 
 
 class BoardListed(Schema):
@@ -152,21 +152,20 @@ def _listed(board: Board) -> dict[str, Any]:
     }
 
 
-def panel_shape(panel: Panel) -> dict[str, Any]:
-    """A panel as it would be sent to make it."""
+def panel_shape(panel: Panel, queries: Collection[str]) -> dict[str, Any]:
+    """A panel as it would be sent to make it, with those of its queries whose keys are given."""
     return {
         "title": panel.title,
         "kind": panel.kind,
-        "shows": shapes_of(panel),
+        "shows": [
+            {"windows": [], "computation": "", "axis": "left", **shown}
+            for shown in panel.shown
+            if shown["query"] in queries
+        ],
         **DEFAULTS,
         **panel.settings,
         **place_of(panel),
     }
-
-
-def shapes_of(panel: Panel) -> list[dict[str, Any]]:
-    """Of each query on it, what is shown."""
-    return [{"windows": [], "computation": "", "axis": "left", **shown} for shown in panel.shown]
 
 
 def place_of(panel: Panel) -> dict[str, int | None]:

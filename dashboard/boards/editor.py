@@ -11,7 +11,7 @@ from dashboard.accounts.rights import check_may_change, visible_boards, visible_
 from dashboard.boards.forms import AXES, CHANGES, COLOURS, DEFAULTS, SCALES, PanelForm, typed_panel
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.presentation import choices, panel_view, told
-from dashboard.boards.sight import Sight, check_may_see_all_of
+from dashboard.boards.sight import Sight, check_may_see_all_of, queries_of
 from dashboard.models import Panel
 
 
@@ -55,7 +55,9 @@ def preview_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def _kept(panel: Panel) -> dict[str, Any]:
-    return {**DEFAULTS, **panel.settings, "title": panel.title, "kind": panel.kind, "shows": panel.shown}
+    there = queries_of([panel])  # of the others there is nothing to choose
+    shows = [shown for shown in panel.shown if shown["query"] in there]
+    return {**DEFAULTS, **panel.settings, "title": panel.title, "kind": panel.kind, "shows": shows}
 
 
 def _problems(form: PanelForm) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Panel(models.Model):
     """One place on a dashboard: results of queries, or a text."""
 
     board = models.ForeignKey(Board, models.CASCADE, related_name="panels")
-    # The first of those shown, with which the panel goes; a text has none.
+    # One of those shown, without which the panel is not there (see leaning.py); a text has none.
     query = models.ForeignKey(SavedQuery, models.CASCADE, null=True, blank=True, related_name="panels")
     title = models.CharField(max_length=120)
     kind = models.CharField(max_length=16, default="line")

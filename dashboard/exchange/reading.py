@@ -20,6 +20,7 @@ from dashboard.api.forms import checked_query, checked_settings, checked_source,
 from dashboard.api.refusals import Refused, mistakes, refuse_bad
 from dashboard.api.shapes import ConnectionGiven, Given, QuerySent, SourceGiven, Text
 from dashboard.boards import actions as boards
+from dashboard.boards.leaning import lean_anew
 from dashboard.connections.forms import ConnectionForm
 from dashboard.exchange.writing import VERSION, board_entry, connection_entry, query_entry, source_entry
 from dashboard.models import Board, Connection, SavedQuery, Source
@@ -264,6 +265,8 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
         query.paused_at = timezone.now() if kept.paused else None
         query.paused_by = query.owner if kept.paused else None
     query.save()
+    if before is None:
+        lean_anew()  # it may have been deleted
     if planned != (query.spec(), query.paused_at is None):
         touched[source.key] += 1
     return _outcome(before, query_entry(query))

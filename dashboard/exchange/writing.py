@@ -6,6 +6,7 @@ import yaml
 
 from dashboard.api.board_shapes import panel_shape
 from dashboard.api.shapes import connection_shape, query_shape, source_shape
+from dashboard.boards.sight import queries_of
 from dashboard.models import Board, Connection, SavedQuery, Source
 
 VERSION = 1
@@ -38,7 +39,9 @@ def query_entry(query: SavedQuery) -> dict[str, Any]:
 
 
 def board_entry(board: Board) -> dict[str, Any]:
-    panels = [panel_shape(panel) for panel in board.panels.all()]
+    found = list(board.panels.select_related("query"))
+    queries = queries_of(found)  # those that were deleted could not be taken over
+    panels = [panel_shape(panel, queries) for panel in found]
     return _entry(board.slug, {"name": board.name, "tags": board.tags, "panels": panels}, board.owner)
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.accounts.people import first_name
+from dashboard.boards.leaning import lean_anew
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import replan
 from dashboard.queries.models import SavedQuery, tidy_tags
@@ -42,6 +43,7 @@ def delete_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVers
     for query in queries:
         query.deleted_at = now
         query.save(update_fields=["deleted_at"])
+    lean_anew()
     return _replanned(queries, person, "deleted")
 
 
@@ -50,6 +52,7 @@ def restore_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVer
     for query in queries:
         query.deleted_at = None
         query.save(update_fields=["deleted_at"])
+    lean_anew()
     return _replanned(queries, person, "brought back")
 
 

@@ -170,6 +170,28 @@ def test_undo_brings_a_deleted_query_and_its_panels_back(as_ana: Client, hot: Sa
     assert len(PlanVersion.objects.first().value().queries) == 2
 
 
+def test_a_panel_of_several_queries_stays_until_the_last_of_them_goes(
+    as_ana: Client, hot: SavedQuery, ana
+) -> None:
+    as_ana.post("/queries/new/", TYPED)
+    mean = SavedQuery.objects.get(name="Mean temp")
+    board = ana.boards.create(slug="wall", name="Wall")
+    shows = [{"query": hot.key, "windows": ["5m every 10s"]}, {"query": mean.key}]
+    Panel.objects.create(board=board, query=hot, title="Both", shows=shows)
+    as_ana.post(f"/queries/{hot.key}/delete/")
+    (panel,) = board.panels.all()
+    page = as_ana.get("/dashboards/wall/").content.decode()
+    assert "mean of temp by device · sensors" in page
+    as_ana.post(f"/dashboards/wall/panels/{panel.pk}/rename/", {"title": "Still there"})
+    as_ana.post(f"/queries/{mean.key}/delete/")
+    assert not board.panels.exists()
+    as_ana.post(f"/queries/{hot.key}/restore/")
+    (panel,) = board.panels.all()
+    assert (panel.title, panel.query) == ("Still there", hot)
+    as_ana.post(f"/queries/{mean.key}/restore/")
+    assert [shown["query"] for shown in board.panels.get().shown] == [hot.key, mean.key]
+
+
 def test_a_deleted_query_goes_for_good_after_a_day(
     as_ana: Client, hot: SavedQuery, sensors: Source, ana
 ) -> None:
