@@ -22,12 +22,14 @@ test("a window that joined the plan says how long its first whole one takes", ()
   const state = said({ windows: [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 65 * SECOND }] });
   assert.equal(state.bold, "Warming up, 5\u202fmin left."); // it starts at the next 10 s, and lateness comes on top
   assert.equal(state.rest, "The window holds 1 of its 5 minutes.");
+  assert.equal(state.share, 0.2, "a bar shows how much of it");
 });
 
 test("while its past is read back from Kafka, it says how much of it has been read", () => {
   const windows = [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 5 * SECOND }];
   const state = said({ windows }, { source: { ...SOURCE, recalled: 0.428 } });
   assert.equal(state.bold, "Reading the past, 42\u202f% done.");
+  assert.equal(state.share, 0.428);
   const done = said({ windows, points: [[[NOW - MINUTE, 3, true]]] }, { source: { ...SOURCE, recalled: 0.5 } });
   assert.doesNotMatch(done?.bold ?? "", /past/);
 });
@@ -70,6 +72,15 @@ test("while the past is being read, its old signs of life do not make the job lo
   const points = [[[NOW - MINUTE, 3, true]]];
   assert.match(said({ windows, points }, { state: stopped }).bold, /job stopped/);
   assert.equal(said({ windows, points }, { state: { ...stopped, caught_up: false } }), null);
+});
+
+test("a job that stopped and a source that fails lead to the page of the source", () => {
+  const about = { windows: [{ range: MINUTE, slide: MINUTE, joined: null }], points: [[[NOW - MINUTE, 3, true]]] };
+  const action = { text: "See source", address: "/s/" };
+  assert.deepEqual(said(about, { state: { ...RUNNING, job: { state: "stopped", since: NOW - MINUTE } } }).action, action);
+  const failing = said(about, { source: { ...SOURCE, state: "failing", since: NOW - MINUTE, error: "No topic “t”." } });
+  assert.match(failing.bold, /^Failing since .*: No topic “t”\.$/);
+  assert.deepEqual(failing.action, action);
 });
 
 test("a job that has only just come back is not asked for the cause of its silence", () => {

@@ -120,6 +120,8 @@ export class Panel {
     this.strip = make("div", "strip-line");
     this.strip.setAttribute("role", "status");
     this.strip.hidden = true;
+    this.progress = make("div", "strip-progress", make("i"));
+    this.progress.hidden = true;
     this.tip = make("div", "hover-card");
     this.tip.hidden = true;
     this.middle = make("div", "middle over-plot");
@@ -425,6 +427,7 @@ export class Panel {
   }
 
   #showStrip(said) {
+    this.#showProgress(said?.share ?? null);
     const text = said ? `${said.bold} ${said.rest}` : "";
     if (text === this.#stateText) return;
     this.#stateText = text;
@@ -437,7 +440,13 @@ export class Panel {
     const action = said.action ? make(said.action.run ? "button" : "a", "btn btn-small", said.action.text) : null;
     if (said.action?.run) action.addEventListener("click", said.action.run);
     else if (action) action.href = said.action.address;
-    this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []));
+    this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []), this.progress);
+  }
+
+  /** The words beside it say the same. */
+  #showProgress(share) {
+    this.progress.hidden = share === null;
+    if (share !== null) this.progress.firstChild.style.width = `${Math.round(Math.min(1, Math.max(0, share)) * 100)}%`;
   }
 
   #showRange(queries, series) {

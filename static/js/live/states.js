@@ -10,7 +10,9 @@ export const freshLimit = (slide) => 2 * slide + BATCH_MS;
 const since = (time) => (time ? ` since ${clock(time)}` : "");
 /** `from`: since when nothing new can have come; the chart is hatched from there. */
 const bad = (bold, rest, from, icon = "plug-connected-x") => ({ tone: "is-bad", badge: "is-bad", icon, bold, rest, from });
-const warm = (bold, rest) => ({ tone: "is-warm", badge: "is-off", icon: "hourglass-low", bold, rest, word: "warming up" });
+/** `share`: how much of the waiting is over. */
+const warm = (bold, rest, share = null) => ({ tone: "is-warm", badge: "is-off", icon: "hourglass-low", bold, rest, word: "warming up", share });
+const seeSource = ({ sourceAddress }) => ({ text: "See source", address: sourceAddress });
 
 function ofConnection({ connected, query, state }) {
   if (!connected) {
@@ -41,11 +43,11 @@ export const jobIsDown = (state) => Boolean(state?.caught_up) && ["stopped", "un
 function ofJob({ state, source, query }) {
   const job = state?.job;
   if (!job || !state.caught_up) return null;
-  if (job.state === "stopped") return bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.", job.since);
+  if (job.state === "stopped") return { ...bad(`Stale${since(job.since)}: job stopped.`, "It will resume where it stopped.", job.since), action: seeSource(query) };
   if (job.state === "unknown") return bad("No job is running.", "Start it with ./millrace up, or runjob on its own.", query.newestEnd());
   if (source?.state === "failing") {
     const error = (source.error ?? "unknown cause").replace(/\.$/, "");
-    return bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", source.since, "alert-circle");
+    return { ...bad(`Failing${since(source.since)}: ${error}.`, "Other sources are not affected.", source.since, "alert-circle"), action: seeSource(query) };
   }
   if (job.state === "starting") return warm("The job is starting.", "Results go on in a moment.");
   if (source?.state === "starting") return warm("The job is taking up this source.", "Results go on in a moment.");
@@ -58,7 +60,7 @@ function ofSource({ query, source }) {
       tone: "", badge: "is-off", icon: "zzz", word: "idle",
       bold: `Source idle since ${clock(source.idle_since)}.`,
       rest: `No messages in ${query.topic}.`,
-      action: { text: "See source", address: query.sourceAddress },
+      action: seeSource(query),
     };
   }
   if (query.empty && source?.state === "absent") return warm("Warming up.", "The job is taking up this query’s source.");
@@ -69,12 +71,12 @@ function ofWarmth({ query, source, now }) {
   const slowest = slowestToWarm(query);
   if (slowest === null) return null;
   const recalled = source?.recalled ?? null;
-  if (recalled !== null) return warm(`Reading the past, ${percent(Math.floor(100 * recalled) / 100)} done.`, "Windows that reach back follow at once.");
+  if (recalled !== null) return warm(`Reading the past, ${percent(Math.floor(100 * recalled) / 100)} done.`, "Windows that reach back follow at once.", recalled);
   if (slowest.due === null) return warm("Warming up.", "The first result comes with the first events.");
   if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
   const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
   const which = query.windows.length > 1 ? `The ${windowLength(slowest.range)} window` : "The window";
-  return warm(`Warming up, ${duration(left, { tenths: false })} left.`, `${which} holds ${partWords(held, slowest.range)}.`);
+  return warm(`Warming up, ${duration(left, { tenths: false })} left.`, `${which} holds ${partWords(held, slowest.range)}.`, held / slowest.range);
 }
 
 /** “58 of its 60 minutes”: in the largest unit of which the whole has some. */
@@ -94,7 +96,7 @@ function ofResults({ query, now, delay }) {
   if (delay > limit && now - query.updatedAt > limit) {
     return {
       ...bad(`Stale${since(query.newestEnd())}.`, `No result for ${duration(now - query.updatedAt)}; looking for the cause.`, query.newestEnd()),
-      action: { text: "See source", address: query.sourceAddress },
+      action: seeSource(query),
     };
   }
   return null;
