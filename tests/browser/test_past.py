@@ -267,6 +267,20 @@ def test_after_a_restart_of_the_broker_nothing_is_missing_or_double(page: Page, 
     check_whole(page, since)
 
 
+def test_after_a_break_of_the_network_nothing_is_missing_or_double(page: Page) -> None:
+    open_board(page)
+    since = max(ends(page))
+    page.context.set_offline(True)
+    strip = page.locator(".strip-line")
+    expect(strip).to_contain_text("Reconnecting.", timeout=40_000)
+    expect(strip).to_contain_text("Shown up to")
+    known = max(ends(page))
+    page.context.set_offline(False)
+    wait_until(lambda: max(ends(page)) > known + 10_000, "results after the break")
+    check_whole(page, since)
+    expect(strip).to_be_hidden()
+
+
 def test_after_a_sleep_it_connects_anew_and_nothing_is_missing(page: Page) -> None:
     opened: list[str] = []
     page.on("websocket", lambda socket: opened.append(socket.url))

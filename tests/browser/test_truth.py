@@ -4,108 +4,21 @@ Web process and broker are real; each test sends what the job would send in that
 """
 
 import csv
-import json
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
-from kafka import KafkaProducer
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.web.browser import signed_in
-from benchmarks.web.stage import PREFIX, Stage, stage
+from benchmarks.web.stage import Stage, stage
 from streaming.broker import free_port
-from streaming.results import ResultBlock, encode
-from streaming.topics import Topics
+from tests.browser.scene import LATENESS_MS, SLIDE_MS, Scene, clock, points, until
+from tests.browser.steps import call
 
 pytestmark = pytest.mark.browser
-
-SLIDE_MS = 1_000
-LATENESS_MS = 5_000
-
-
-class Job:
-    """What a job tells, message by message; its sign of life every second, until it is stopped."""
-
-    def __init__(self, made: Stage) -> None:
-        self._windows = [one["windows"][0] for one in made.made["boards"][0]["queries"]]
-        self._producer = KafkaProducer(bootstrap_servers=made.bootstrap_servers, linger_ms=0)
-        self._topics = Topics(PREFIX)
-        self._batch = clock()  # greater than what an earlier test told
-        self._stopped = threading.Event()
-        self._pulse = threading.Thread(target=self._live, daemon=True)
-        self._pulse.start()
-
-    def tell(self, end: int, value: float, *, final: bool = True) -> None:
-        self._batch += 1
-        for window in self._windows:
-            block = ResultBlock(
-                source="bench",
-                query=window,
-                plan=1,
-                start=end - 60_000,
-                end=end,
-                shard=0,
-                batch=self._batch,
-                final=final,
-                keys=msgspec.Raw(msgspec.msgpack.encode([[]])),
-                values=np.array([value]).tobytes(),
-                counts=np.array([9], np.int32).tobytes(),
-            )
-            self._producer.send(self._topics.results, encode([block]))
-        self._producer.flush()
-
-    def tell_meters(self, *, events: int, clock: int, heard: int) -> None:
-        """Of a batch at `clock` with so many events, the newest of which is from `heard`."""
-        self._batch += 1
-        told = {
-            **dict.fromkeys(("malformed", "late", "future", "past", "shard"), 0),
-            **dict.fromkeys(("map_seconds", "shard_seconds", "kernel_seconds"), 0.01),
-            "source": "bench",
-            "batch": self._batch,
-            "clock": clock,
-            "plan": 1,
-            "events": events,
-            "watermark": heard - LATENESS_MS,
-            "max_event_time": heard,
-            "partials": 9,
-            "kernel_steps": 9,
-            "trees": {},
-        }
-        self._producer.send(self._topics.meters, json.dumps(told).encode())
-        self._producer.flush()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._pulse.join(30)
-
-    def _live(self) -> None:
-        source = {"state": "running", "since": 0, "error": None}
-        while not self._stopped.wait(1):
-            told = {"state": "running", "since": 0, "clock": clock(), "sources": {"bench": source}}
-            self._producer.send(self._topics.status, json.dumps(told).encode())
-
-
-class Scene:
-    """A dashboard of two panels, seen by who owns it, and the job that tells their results."""
-
-    def __init__(self, made: Stage, page: Page) -> None:
-        self.made, self.page, self.job = made, page, Job(made)
-
-    def open(self, since: int) -> Page:
-        """The dashboard, with a result for every second from `since` until now."""
-        now = clock() // SLIDE_MS * SLIDE_MS
-        for end in range(since // SLIDE_MS * SLIDE_MS, now, SLIDE_MS):
-            self.job.tell(end, 10.0)
-        self.page.goto("/dashboards/board-0/")
-        until(lambda: len(points(self.page)) > 5, "results")
-        return self.page
 
 
 @pytest.fixture(scope="module")
@@ -130,23 +43,6 @@ def scene(browser: Browser, installation: tuple[Stage, str]) -> Iterator[Scene]:
     yield scene
     context.close()
     scene.job.stop()
-
-
-def clock() -> int:
-    return int(time.time() * 1000)
-
-
-def points(page: Page) -> list[list[Any]]:
-    """[end, value, final] of the first panel's line, as it is drawn."""
-    series = page.evaluate("document.querySelector('canvas')?.millraceSeries?.() ?? []")
-    return [point for one in series for point in one["points"]]
-
-
-def until(condition: Callable[[], object], what: str, patience: float = 30.0) -> None:
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen within {patience:.0f} s"
-        time.sleep(0.2)
 
 
 def test_a_point_is_provisional_then_final_then_revised_where_it_stands(scene: Scene) -> None:
@@ -199,6 +95,45 @@ def test_a_gap_is_a_gap(scene: Scene) -> None:
     assert drawn[at - 1]["y"] is None, "the line would lead across what is not known"
 
 
+def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) -> None:
+    now = clock() // SLIDE_MS * SLIDE_MS
+    hole = range(now - 60_000, now - 30_000, SLIDE_MS)
+    for end in range(now - 90_000, now, SLIDE_MS):
+        if end not in hole:
+            scene.job.tell(end, 10.0)
+    shows = [{"query": one["key"]} for one in scene.made.made["boards"][0]["queries"]]
+    panels = [{"title": kind, "kind": kind, "shows": shows} for kind in ("stacked", "number", "heat")]
+    page = scene.page
+    page.goto("/dashboards/new/")
+    key = call(page, "POST", "/api/dashboards", {"name": "Holes", "panels": panels})["key"]
+    page.goto(f"/dashboards/{key}/?from=now-3m&to=now")
+    drawn_parts = "window.Chart?.getChart(document.querySelector('.kind-stacked canvas'))?.data.datasets"
+    page.wait_for_function(f"{drawn_parts}?.length === 2")
+    for part in page.evaluate(drawn_parts):
+        drawn = [point["y"] is None for point in part["data"] if hole[0] <= point["x"] <= hole[-1]]
+        assert drawn and all(drawn), "the area would lead across what is not known"
+    for number in page.locator(".number-spark").all():
+        ends = [line.get_attribute("d") for line in number.locator("path[fill=none]").all()]
+        assert len([line for line in ends if line]) > 1, "the small line would lead across what is not known"
+    until(lambda: hatched_px(page) > 20, "a hatched hole in the heat map")
+
+
+def hatched_px(page: Page) -> int:
+    """How much of the heat map's first row is hatched, left of where it may be stale."""
+    width: int = page.evaluate(
+        """() => {
+            const canvas = document.querySelector(".kind-heat canvas");
+            const [top, tall, left, right] = [20, 20, 0.4 * canvas.width, 0.8 * canvas.width].map(Math.round);
+            const { data } = canvas.getContext("2d").getImageData(0, top, canvas.width, tall);
+            const isOpaque = (x, y) => data[4 * (y * canvas.width + x) + 3] === 255;
+            const column = (x) => new Set(Array.from({ length: tall }, (_, y) => isOpaque(x, y)));
+            const sizes = Array.from({ length: right - left }, (_, at) => column(left + at).size);
+            return sizes.filter((size) => size === 2).length;
+        }"""
+    )
+    return width
+
+
 def test_all_charts_share_a_crosshair(scene: Scene) -> None:
     page = scene.open(clock() - 60_000)
     box = page.locator("canvas").first.bounding_box()
@@ -241,6 +176,26 @@ def test_results_that_stay_away_are_said_to_be_stale(scene: Scene) -> None:
     expect(page.locator(".delay").first).to_have_attribute("data-kind", "is-bad")
     scene.job.tell(clock() // SLIDE_MS * SLIDE_MS, 11.0)
     expect(strip).to_be_hidden(timeout=20_000)
+
+
+def test_a_query_that_is_paused_and_one_that_only_joins_are_said(scene: Scene) -> None:
+    page = scene.open(clock() - 20_000)
+    strip = page.locator(".strip-line").first
+    key = scene.made.made["boards"][0]["queries"][0]["key"]
+    call(page, "POST", f"/api/queries/{key}/pause")
+    expect(strip).to_contain_text("Paused by Bench at")
+    expect(strip).to_contain_text("Results up to then are kept.")
+    expect(strip.get_by_role("link", name="Resume")).to_be_visible()
+    expect(page.locator(".delay").first).to_contain_text("paused")
+    assert points(page), "what was last known stays"
+    call(page, "POST", f"/api/queries/{key}/resume")
+    expect(strip).not_to_contain_text("Paused")
+
+    spec = {"computations": [{"aggregate": "count"}], "windows": [{"range": "10m", "slide": "1s"}]}
+    made = call(page, "POST", "/api/queries", {"name": "Only joins", "source": "bench", **spec})
+    page.goto(f"/queries/{made['key']}/")
+    expect(strip).to_contain_text("Warming up")
+    expect(page.locator(".delay").first).to_contain_text("warming up")
 
 
 def test_what_is_shown_is_downloaded_as_csv(scene: Scene) -> None:

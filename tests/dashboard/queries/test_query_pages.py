@@ -182,6 +182,8 @@ def test_a_panel_of_several_queries_stays_until_the_last_of_them_goes(
     (panel,) = board.panels.all()
     page = as_ana.get("/dashboards/wall/").content.decode()
     assert "mean of temp by device · sensors" in page
+    edited = as_ana.get(f"/dashboards/wall/panels/{panel.pk}/edit/").context["typed"]
+    assert [shown["query"] for shown in edited["shows"]] == [mean.key], "what is gone cannot be chosen"
     as_ana.post(f"/dashboards/wall/panels/{panel.pk}/rename/", {"title": "Still there"})
     as_ana.post(f"/queries/{mean.key}/delete/")
     assert not board.panels.exists()
