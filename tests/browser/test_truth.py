@@ -101,6 +101,7 @@ def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) ->
     for end in range(now - 90_000, now, SLIDE_MS):
         if end not in hole:
             scene.job.tell(end, 10.0)
+    scene.job.tell(now, 10.0, final=False)
     shows = [{"query": one["key"]} for one in scene.made.made["boards"][0]["queries"]]
     panels = [{"title": kind, "kind": kind, "shows": shows} for kind in ("stacked", "number", "heat")]
     page = scene.page
@@ -108,14 +109,31 @@ def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) ->
     key = call(page, "POST", "/api/dashboards", {"name": "Holes", "panels": panels})["key"]
     page.goto(f"/dashboards/{key}/?from=now-3m&to=now")
     drawn_parts = "window.Chart?.getChart(document.querySelector('.kind-stacked canvas'))?.data.datasets"
-    page.wait_for_function(f"{drawn_parts}?.length === 2")
+    page.wait_for_function(f"{drawn_parts}?.some(({{ data }}) => data.at(-1).final === false)")
     for part in page.evaluate(drawn_parts):
         drawn = [point["y"] is None for point in part["data"] if hole[0] <= point["x"] <= hole[-1]]
         assert drawn and all(drawn), "the area would lead across what is not known"
+    assert min(filled(page, now - 75_000)) > 50, "every part is filled, down to the one under it"
     for number in page.locator(".number-spark").all():
         ends = [line.get_attribute("d") for line in number.locator("path[fill=none]").all()]
         assert len([line for line in ends if line]) > 1, "the small line would lead across what is not known"
     until(lambda: hatched_px(page) > 20, "a hatched hole in the heat map")
+
+
+def filled(page: Page, time: int) -> list[int]:
+    """How opaque the stack is at a time, in the middle of each of its two parts, which are 10 high."""
+    found: list[int] = page.evaluate(
+        """(time) => {
+            const canvas = document.querySelector(".kind-stacked canvas");
+            const { scales, currentDevicePixelRatio: ratio } = Chart.getChart(canvas);
+            const x = Math.round(scales.x.getPixelForValue(time) * ratio);
+            const y = (height) => Math.round(scales.y.getPixelForValue(height) * ratio);
+            const context = canvas.getContext("2d");
+            return [5, 15].map((height) => context.getImageData(x, y(height), 1, 1).data[3]);
+        }""",
+        time,
+    )
+    return found
 
 
 def hatched_px(page: Page) -> int:

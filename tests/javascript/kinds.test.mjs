@@ -4,7 +4,7 @@ import { barPoints, barStep } from "../../static/js/live/kinds/bar.js";
 import { gaugeEnds, ringParts } from "../../static/js/live/kinds/gauge.js";
 import { columns, columnStep, drawnColumns, told } from "../../static/js/live/kinds/heat.js";
 import { changeOf, heldFor } from "../../static/js/live/kinds/number.js";
-import { aligned } from "../../static/js/live/kinds/stacked.js";
+import { aligned, datasets } from "../../static/js/live/kinds/stacked.js";
 import { moves, shortened } from "../../static/js/live/kinds/top.js";
 import { drawable, stackedValues } from "../../static/js/live/linechart.js";
 import { thinned } from "../../static/js/live/series.js";
@@ -111,6 +111,14 @@ test("in a stack a part that is missing is not drawn as 0, and nobody else loses
   const [a, b] = aligned([[{ x: 1, y: 5 }, { x: 2, y: 6 }, { x: 3, y: 7 }], [{ x: 1, y: 1 }, { x: 2, y: null }, { x: 3, y: 2 }]]);
   assert.deepEqual(a.map(({ y }) => y), [5, 6, 7]);
   assert.deepEqual(b.map(({ y }) => y), [1, null, 2]);
+});
+
+test("areas of a stack are whole, and their edges are dashed where they are not final", () => {
+  const style = { colour: "#3657f2", width: 2, dash: [] };
+  const one = { id: "a", slide: 10, style, ...series([10, 1, true], [20, 2, false]) };
+  const [area, edge] = datasets([one], { now: 100 });
+  assert.deepEqual([area.fill, area.borderWidth, area.segment], ["stack", 0, undefined]);
+  assert.deepEqual([edge.fill, edge.stack, edge.segment.borderDash({ p1DataIndex: 1 })], [false, "edges", [3, 3]]);
 });
 
 test("a hole in all parts of a stack stays a hole", () => {

@@ -50,6 +50,9 @@ export function stackedValues(datasets, { from }) {
   return [...sums.values()];
 }
 
+/** The stack of lines that only repeat the edges of areas. */
+export const EDGES = "edges";
+
 const provisional = (segment, data) => data[segment.p1DataIndex]?.final === false;
 
 export function lineDataset({ id, label, style, data, hidden, axis }, { fill = false } = {}) {
@@ -85,7 +88,7 @@ export function lineDatasets(one, options) {
   return at === 0 ? [end] : [withoutSegments(lineDataset({ ...one, data: one.data.slice(0, at) }, options)), end];
 }
 
-const withoutSegments = ({ segment, ...dataset }) => dataset;
+export const withoutSegments = ({ segment, ...dataset }) => dataset;
 
 const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one, now) }));
 
@@ -155,7 +158,7 @@ export class LineChart {
   #valueAxes(datasets, { from, heard, settings, stacked }) {
     const options = { ...settings, fromZero: this.look.fromZero };
     const values = (axis) => {
-      const own = datasets.filter(({ yAxisID }) => yAxisID === axis);
+      const own = datasets.filter(({ yAxisID, stack }) => yAxisID === axis && stack !== EDGES);
       return stacked ? stackedValues(own, { from }) : scaleValues(own, { from, heard });
     };
     const axes = { y: { ...valueAxis(values("y"), options), stacked } };

@@ -1,5 +1,5 @@
 // Areas on top of each other: the parts and their sum.
-import { drawable, lineDataset } from "../linechart.js";
+import { drawable, EDGES, lineDataset, withoutSegments } from "../linechart.js";
 import { timePicture } from "./timepicture.js";
 
 /** The series with a point at every time that any of them has, so that they can be added up. Between its own points
@@ -21,12 +21,14 @@ function between(before, after, x) {
   return before.y + ((after.y - before.y) * (x - before.x)) / (after.x - before.x);
 }
 
-function datasets(series, { now }) {
+/** The areas, and their edges on top. The edges are dashed where they are not final; of lines in several parts Chart.js
+ *  does not fill the room between, so that they are stacked for themselves. */
+export function datasets(series, { now }) {
   const data = aligned(series.map((one) => drawable(one, now)));
-  return series.map((one, at) => {
-    const style = { ...one.style, width: 1, dash: [] };
-    return lineDataset({ ...one, axis: "y", style, data: data[at] }, { fill: "stack" });
-  });
+  const styled = series.map((one, at) => ({ ...one, axis: "y", style: { ...one.style, width: 1, dash: [] }, data: data[at] }));
+  const areas = styled.map((one) => withoutSegments({ ...lineDataset(one, { fill: "stack" }), borderWidth: 0 }));
+  const edges = styled.map((one) => ({ ...lineDataset({ ...one, data: one.data.map((point) => ({ ...point })) }), stack: EDGES, tension: 0 }));
+  return [...areas, ...edges];
 }
 
 export class Kind extends timePicture({ datasets, fromZero: true, stacked: () => true }) {
