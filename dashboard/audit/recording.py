@@ -73,7 +73,11 @@ NOT_AUDITED = {
     "dashboard.AuditEntry": "it is the log",
 }
 # What may change who sees what; not signing in, which would have all open pages look again and again.
-RIGHTS = Q(kind__in=("person", "group", "source", "access")) | Q(kind="session", action="ended")
+RIGHTS = (
+    Q(kind__in=("person", "group", "source", "access"))
+    | Q(kind="session", action="ended")
+    | Q(kind="link", action="revoked")
+)
 
 
 def record(

@@ -41,6 +41,7 @@ from dashboard.past.links import open_link, queries_of
 MAX_WATCHED = 200
 MAX_ROWS = 1_000
 SIGNED_OUT = 4401  # the code with which a socket ends whose session has ended
+LINK_ENDED = 4410  # … whose link has expired or was revoked
 LINK_SECONDS = 10.0  # after which it is looked at again
 
 
@@ -112,9 +113,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         viewer = self._viewer
         if viewer is None:
             return
-        gone = self._link and time.monotonic() >= self._link_due and not await self._link_holds()
-        if viewer.dead or gone:
+        if viewer.dead:
             await self.close()
+            return
+        if self._link and time.monotonic() >= self._link_due and not await self._link_holds():
+            await self.close(code=LINK_ENDED)
             return
         for key in changed & viewer.watched:
             viewer.changed(key)
@@ -134,7 +137,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         if viewer is None:
             return
         if not await self._is_still_there():
-            await self.close(code=SIGNED_OUT)
+            await self.close(code=LINK_ENDED if self._link else SIGNED_OUT)
             return
         await self._redefine(viewer, await self._look_up())
         await self._tell_waiting(viewer)

@@ -112,4 +112,4 @@ def shared_marks(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _closed() -> HttpResponse:
-    return HttpResponse("This link shows nothing any more.", status=404, content_type="text/plain")
+    return HttpResponse("This link has ended.", status=404, content_type="text/plain")

@@ -5,6 +5,8 @@ const SLEPT_MS = 15_000; // between two ticks: this machine was asleep
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 const SIGNED_OUT = 4401; // as the server closes a socket whose session has ended
+const LINK_ENDED = 4410; // … whose link has expired or was revoked
+const ASK_EVERY = 3; // attempts
 
 export class LiveSocket extends EventTarget {
   #socket = null;
@@ -67,7 +69,7 @@ export class LiveSocket extends EventTarget {
     });
     socket.addEventListener("message", (event) => socket === this.#socket && this.#receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
-      if (code === SIGNED_OUT) location.reload(); // the session was ended: what is shown must not stay
+      if (code === SIGNED_OUT || code === LINK_ENDED) location.reload(); // what is shown must not stay: the new page says why
       else if (socket === this.#socket) this.#lost();
     });
   }
@@ -100,7 +102,7 @@ export class LiveSocket extends EventTarget {
     const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#attempts - 1));
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.#open(), wait * (0.5 + Math.random() / 2));
-    if (this.#attempts === 3) this.#askWhetherSignedOut();
+    if (this.#attempts % ASK_EVERY === 0) this.#askWhetherItEnded();
     this.dispatchEvent(new Event("lost"));
   }
 
@@ -110,9 +112,11 @@ export class LiveSocket extends EventTarget {
     this.#open();
   }
 
-  async #askWhetherSignedOut() {
+  /** The session or the link: who is refused a connection is not told why. */
+  async #askWhetherItEnded() {
     try {
       const answer = await fetch(location.href, { method: "HEAD", redirect: "manual" });
+      if (this.link && answer.status === 404) location.reload();
       if (answer.type === "opaqueredirect") this.dispatchEvent(new Event("signed-out"));
     } catch {
       // the server is away: that is what reconnecting is for

@@ -13,7 +13,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.utils import timezone
 
 from dashboard.accounts.sharing import ask_for_access, set_access
-from dashboard.live.consumers import LiveConsumer
+from dashboard.audit.recording import rights_version
+from dashboard.live.consumers import LINK_ENDED, LiveConsumer
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.models import Board, Panel, SavedQuery, ShareLink
 from dashboard.past.links import make_link, revoke
@@ -374,7 +375,23 @@ async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
     await database_sync_to_async(revoke)(link)
     monkeypatch.setattr("dashboard.live.consumers.time", _Later())
     await changed(hub)
-    assert (await page.receive_output())["type"] == "websocket.close"
+    assert await page.receive_output() == {"type": "websocket.close", "code": LINK_ENDED}
+
+
+async def test_a_revoked_link_ends_at_once_in_every_process(hub: Hub, hot: SavedQuery, ana: User) -> None:
+    """As everything that changes who sees what, it is in the log that each process looks at."""
+    link, token = await database_sync_to_async(_link_to)(hot, ana)
+    communicator = socket(hub, AnonymousUser())
+    communicator.scope["query_string"] = f"share={token}".encode()
+    page = Page(communicator)
+    assert (await page.connect())[0]
+    before = await database_sync_to_async(rights_version)()
+    await database_sync_to_async(revoke)(link)
+    assert await database_sync_to_async(rights_version)() > before
+    await rights_changed(hub)
+    while (answer := await page.receive_output())["type"] != "websocket.close":
+        pass
+    assert answer["code"] == LINK_ENDED
 
 
 class _Later:

@@ -309,7 +309,7 @@ def test_a_link_shows_the_dashboard_and_nothing_else(
     revoke(ShareLink.objects.get())
     for address in ("", "history/", panel, "marks/"):
         assert stranger.get(f"/shared/{token}/{address}", RANGE).status_code == 404
-    assert "shows nothing any more" in stranger.get(f"/shared/{token}/").content.decode()
+    assert "This link has ended." in stranger.get(f"/shared/{token}/").content.decode()
 
 
 def test_a_link_ends_by_itself_and_with_whom_it_came_from(hall: Board, ana: User, stranger: Client) -> None:
