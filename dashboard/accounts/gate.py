@@ -38,6 +38,7 @@ MERE_LOOKS = {
     "dashboards/<slug:slug>/star/",
     "dashboards/<slug:slug>/first/",
     "api/dashboards/<slug:key>/star",
+    "api/dashboards/<slug:key>/first",
 }
 # What is made of a thing, or noted beside it, is its maker's own; the thing stays as it is.
 OWN_WORK = {
@@ -55,6 +56,8 @@ OWN_WORK = {
     "api/alerts/<slug:key>/silence",
     "api/alerts/<slug:key>/unsilence",
     "api/alerts/<slug:key>/acknowledge",
+    "api/dashboards/<slug:key>/notes",
+    "api/dashboards/<slug:key>/notes/<int:number>",
     "dashboards/<slug:slug>/notes/",
     "dashboards/<slug:slug>/notes/<int:pk>/remove/",
 }

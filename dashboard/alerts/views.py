@@ -241,5 +241,5 @@ def alert_test(request: HttpRequest, key: str) -> HttpResponse:
             request, f"Sending a test message to {words.counted(len(sent), 'address', 'addresses')}."
         )
     else:
-        messages.error(request, "Nothing sent: the alert has no e-mail address and no webhook.")
+        messages.error(request, words.NO_ADDRESS)
     return redirect(alert)

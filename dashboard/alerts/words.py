@@ -7,6 +7,7 @@ from dashboard.alerts.models import Alert
 from dashboard.queries.windows_text import spaced
 
 LISTED = 20  # groups in one message
+NO_ADDRESS = "Nothing sent: the alert has no e-mail address and no webhook."
 
 LABELS = {
     "above": "is above",

@@ -23,6 +23,7 @@ from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.people import PersonShown
 from dashboard.api.refusals import REFUSALS, refuse_bad
 from dashboard.api.shapes import Given, Text
+from dashboard.boards.actions import first_board_of
 from dashboard.models import ApiToken, Notice, SignIn, Source
 
 router = Router(tags=["Account"])
@@ -97,6 +98,10 @@ class NoticeShown(Schema):
         )
 
 
+class FirstShown(Schema):
+    dashboard: str | None = Field(description="Its key; null: home.")
+
+
 class Answer(Given):
     gives: bool = Field(False, description="True lets who asked see it.")
 
@@ -122,6 +127,13 @@ def patch_account(request: HttpRequest, sent: ProfileSent) -> Any:
     form = ProfileForm({**kept, **sent.model_dump(exclude_unset=True)}, instance=person)
     refuse_bad(form)
     return PersonShown.of(form.save())
+
+
+@router.get("/first-dashboard", response={200: FirstShown, **REFUSALS}, summary="What you see first")
+def show_first_dashboard(request: HttpRequest) -> Any:
+    """The dashboard that signing in leads you to."""
+    board = first_board_of(signed_in(request))
+    return FirstShown(dashboard=board.slug if board else None)
 
 
 @router.post("/password", response={204: None, **REFUSALS}, summary="Change your password")

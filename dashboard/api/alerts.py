@@ -14,7 +14,7 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_alerts, visible_queries
 from dashboard.alerts import actions, words
 from dashboard.alerts.forms import AlertForm, SilenceForm, as_typed
-from dashboard.alerts.models import Alert, Firing, Silence
+from dashboard.alerts.models import Alert, Delivery, Firing, Silence
 from dashboard.alerts.preview import preview
 from dashboard.alerts.states import state_of
 from dashboard.api.pages import Page, PageAsked, page_of
@@ -25,7 +25,7 @@ from dashboard.queries.models import SavedQuery
 router = Router(tags=["Alerts"])
 
 
-class AlertChange(Given):
+class AlertGiven(Given):
     """Numbers and durations are texts, as they are typed: 80, 2.5, 5m, 1h30m."""
 
     name: Text = ""
@@ -42,9 +42,12 @@ class AlertChange(Given):
     provisional: bool = Field(False, description="Provisional results count as well.")
     emails: Text = Field("", description="Addresses, separated by commas.")
     webhook: Text = ""
-    webhook_secret: Text = Field("", description="What is sent is signed with it. Never given out.")
     interval: Text = Field("5m", description="At most one message so often.")
     repeat: Text = Field("4h", description="Again so often while it fires; empty: told once.")
+
+
+class AlertChange(AlertGiven):
+    webhook_secret: Text = Field("", description="What is sent is signed with it. Never given out.")
 
 
 class AlertSent(AlertChange):
@@ -129,6 +132,30 @@ class FiringShown(Schema):
             last_value=firing.last_value,
             acknowledged_at=firing.acknowledged_at,
             acknowledged_by=person.username if person else None,
+        )
+
+
+class DeliveryShown(Schema):
+    id: str
+    channel: str = Field(description="email or webhook.")
+    target: str
+    attempts: int
+    created_at: datetime
+    due_at: datetime | None = Field(description="When it is tried next; null: it arrived, or was given up.")
+    sent_at: datetime | None
+    problem: str
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> "DeliveryShown":
+        return cls(
+            id=delivery.key,
+            channel=delivery.channel,
+            target=delivery.target,
+            attempts=delivery.attempts,
+            created_at=delivery.created_at,
+            due_at=delivery.due_at,
+            sent_at=delivery.sent_at,
+            problem=delivery.problem,
         )
 
 
@@ -269,6 +296,21 @@ def silence_alert(request: HttpRequest, key: str, sent: SilenceSent) -> Any:
 @router.post("/{slug:key}/unsilence", response={200: Done, **REFUSALS}, summary="End its silences")
 def unsilence_alert(request: HttpRequest, key: str) -> Any:
     return Done(count=actions.end_silences(_handled(request, key)))
+
+
+@router.get("/{slug:key}/deliveries", response={200: Page[DeliveryShown], **REFUSALS}, summary="Its messages")
+def list_deliveries(request: HttpRequest, key: str, asked: PageAsked) -> Any:
+    """What was sent where, the newest first; for who may change the alert."""
+    return page_of(_own(request, key).deliveries.all(), asked, DeliveryShown.of)
+
+
+@router.post("/{slug:key}/test", response={200: Done, **REFUSALS}, summary="Send a test message")
+def send_test_message(request: HttpRequest, key: str) -> Any:
+    """To all its addresses; to how many that is. Its messages say whether it arrived."""
+    sent = actions.send_test(_own(request, key))
+    if not sent:
+        raise Refused({"emails": words.NO_ADDRESS})
+    return Done(count=len(sent))
 
 
 def _query(request: HttpRequest, key: str) -> SavedQuery:

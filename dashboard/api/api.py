@@ -14,6 +14,7 @@ from dashboard.api import (
     backtests,
     boards,
     connections,
+    past,
     people,
     plans,
     queries,
@@ -50,6 +51,7 @@ api.add_router("/groups", people.groups)
 api.add_router("/audit", audit.router)
 api.add_router("/dashboards", boards.router)
 api.add_router("/alerts", alerts.router)
+api.add_router("", past.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from dashboard.api.board_shapes import LayoutGiven, PanelGiven, panel_shape, panel_typed
+from dashboard.accounts.rights import visible_sources
+from dashboard.api.board_shapes import BoardSent, LayoutGiven, PanelGiven, panel_shape, panel_typed
 from dashboard.api.refusals import Refused, refuse_bad
-from dashboard.boards.forms import BoardForm, PanelForm, PlaceForm
+from dashboard.boards.forms import BoardForm, NewBoardForm, PanelForm, PlaceForm
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.models import Board, Panel
 from dashboard.boards.places import Place
@@ -19,6 +21,13 @@ MOST_PANELS = 100
 
 def checked_board(name: str, editing: Board | None = None) -> BoardForm:
     form = BoardForm({"name": name}, instance=editing)
+    refuse_bad(form)
+    return form
+
+
+def checked_new_board(sent: BoardSent, person: User) -> NewBoardForm:
+    typed = sent.model_dump(include={"name", "template", "source"})
+    form = NewBoardForm(visible_sources(person), typed)
     refuse_bad(form)
     return form
 

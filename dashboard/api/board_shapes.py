@@ -59,6 +59,11 @@ class BoardGiven(Given):
     panels: list[PanelGiven] = []
 
 
+class BoardSent(BoardGiven):
+    template: Text = Field("", description="overview, groups or wall: panels to begin with.")
+    source: Text = Field("", description="The key of the source whose queries it is filled with; empty: all.")
+
+
 class PlaceGiven(Given):
     panel: int = Field(ge=0, le=MOST_NUMBER)
     x: int

@@ -10,11 +10,18 @@ from ninja.errors import HttpError
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_boards, visible_queries
-from dashboard.api.board_forms import checked_board, checked_layout, checked_panel, checked_panels
+from dashboard.api.board_forms import (
+    checked_board,
+    checked_layout,
+    checked_new_board,
+    checked_panel,
+    checked_panels,
+)
 from dashboard.api.board_shapes import (
     MOST_NUMBER,
     BoardGiven,
     BoardListed,
+    BoardSent,
     BoardShown,
     LayoutGiven,
     PanelGiven,
@@ -41,11 +48,14 @@ def list_dashboards(request: HttpRequest, asked: PageAsked, tag: str = "") -> An
 
 
 @router.post("", response={201: BoardShown, **REFUSALS}, summary="Make a dashboard")
-def add_dashboard(request: HttpRequest, sent: BoardGiven) -> Any:
-    """Panels without a place are put where there is room."""
-    form, panels = checked_board(sent.name), checked_panels(sent.panels, _queries(request))
+def add_dashboard(request: HttpRequest, sent: BoardSent) -> Any:
+    """Panels without a place are put where there is room, after those of the template if one is named."""
+    person = signed_in(request)
+    form, panels = checked_new_board(sent, person), checked_panels(sent.panels, _queries(request))
     with transaction.atomic():
-        board = actions.make_board(form.cleaned_data["name"], signed_in(request), [], tidy_tags(sent.tags))
+        board = actions.make_board(
+            form.cleaned_data["name"], person, form.panels(_queries(request)), tidy_tags(sent.tags)
+        )
         for panel in panels:
             actions.add_panel(board, panel)
     return 201, _shown(request, board)
@@ -124,6 +134,19 @@ def star_dashboard(request: HttpRequest, key: str) -> Any:
 @router.delete("/{slug:key}/star", response={204: None, **REFUSALS}, summary="Remove from your favourites")
 def unstar_dashboard(request: HttpRequest, key: str) -> Any:
     actions.star(_found(request, key), signed_in(request), False)
+    return 204, None
+
+
+@router.put("/{slug:key}/first", response={204: None, **REFUSALS}, summary="Open it first")
+def see_dashboard_first(request: HttpRequest, key: str) -> Any:
+    """Signing in leads you to it."""
+    actions.see_first(_found(request, key), signed_in(request), True)
+    return 204, None
+
+
+@router.delete("/{slug:key}/first", response={204: None, **REFUSALS}, summary="Do not open it first")
+def see_dashboard_no_longer_first(request: HttpRequest, key: str) -> Any:
+    actions.see_first(_found(request, key), signed_in(request), False)
     return 204, None
 
 

@@ -162,10 +162,17 @@ def show_version(request: HttpRequest, key: str, version: int) -> Any:
 
 
 @router.get("/{slug:key}/strategies", response={200: Compared, **REFUSALS}, summary="Compare all strategies")
-def compare_strategies(request: HttpRequest, key: str) -> Any:
-    """On its queries of now. They are worked out in the background: ask again until it is done."""
+def compare_strategies(request: HttpRequest, key: str, nodes: int | None = None) -> Any:
+    """On its queries of now, and as many nodes as the plan has or are asked for.
+
+    They are worked out in the background: ask again until it is done.
+    """
     shown = _running(found_source(key))
-    nodes = len(shown.plan.nodes)
+    nodes = len(shown.plan.nodes) if nodes is None else nodes
+    try:
+        service.checked_nodes(nodes)
+    except ValueError as refusal:
+        raise Refused({"nodes": str(refusal)}) from refusal
     comparison = Comparison.of(shown.version, nodes)
     if comparison.state == ASKED:
         comparison.start(shown.version, nodes)

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.accounts.rights import visible_boards
 from dashboard.boards.forms import free_slug
 from dashboard.boards.places import Place, free_place, laid_out
 from dashboard.models import Board, FirstBoard, Panel
@@ -100,6 +101,11 @@ def star(board: Board, person: User, starred: bool) -> None:
         board.starred_by.add(person)
     else:
         board.starred_by.remove(person)
+
+
+def first_board_of(person: User) -> Board | None:
+    own = FirstBoard.objects.filter(person=person).values("board")
+    return visible_boards(person).filter(pk__in=own).first()
 
 
 def see_first(board: Board, person: User, first: bool) -> None:

@@ -9,6 +9,7 @@ from django.http import QueryDict
 from django.utils.text import slugify
 
 from dashboard.boards.kinds import COLUMNS, KINDS
+from dashboard.boards.templates import TEMPLATES, filled
 from dashboard.models import Board, Panel, SavedQuery, Source
 from dashboard.queries.models import tidy_tags
 from dashboard.texts import KeyChoice, Line
@@ -68,6 +69,19 @@ class NewBoardForm(BoardForm):
     def __init__(self, sources: QuerySet[Source], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["source"].queryset = sources  # type: ignore[attr-defined]
+
+    def clean_template(self) -> str:
+        key = str(self.cleaned_data["template"])
+        if key not in TEMPLATES:
+            known = ", ".join(one for one in TEMPLATES if one)
+            raise forms.ValidationError(f"There is no template “{key}”: choose from {known}.")
+        return key
+
+    def panels(self, queries: QuerySet[SavedQuery]) -> list[Panel]:
+        """What the template makes of those of these queries that were asked for; not saved."""
+        source = self.cleaned_data["source"]
+        chosen = queries.filter(source=source) if source else queries
+        return filled(self.cleaned_data["template"], list(chosen))
 
 
 class AddPanelForm(forms.Form):

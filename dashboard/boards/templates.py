@@ -62,7 +62,7 @@ def _wall(queries: Sequence[SavedQuery]) -> list[Panel]:
     return panels
 
 
-TEMPLATES = (
+_ALL = (
     Template("", "Empty", "Add panels one by one.", "layout-grid-add", lambda queries: []),
     Template("overview", "Overview", "A number and a line for every query.", "layout-dashboard", _overview),
     Template(
@@ -72,6 +72,8 @@ TEMPLATES = (
 )
 
 
+TEMPLATES = {template.key: template for template in _ALL}
+
+
 def filled(key: str, queries: Sequence[SavedQuery]) -> list[Panel]:
-    template = next((one for one in TEMPLATES if one.key == key), TEMPLATES[0])
-    return template.fill(queries)[:MOST_PANELS]
+    return TEMPLATES[key].fill(queries)[:MOST_PANELS]

@@ -25,7 +25,7 @@ from dashboard.boards.forms import AddPanelForm, BoardForm, NewBoardForm, PanelT
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.presentation import panel_view
 from dashboard.boards.sight import Sight, check_may_see_panel
-from dashboard.boards.templates import TEMPLATES, filled, of_one_query
+from dashboard.boards.templates import TEMPLATES, of_one_query
 from dashboard.models import Board, FirstBoard, Panel
 
 ROTATION_SECONDS = (15, 30, 60, 300)
@@ -35,9 +35,7 @@ HAS_PANELS = Q(panels__isnull=False, panels__deleted_at__isnull=True, panels__qu
 @require_safe
 def start(request: HttpRequest) -> HttpResponse:
     """Where signing in leads to: somebody's own first dashboard, else home."""
-    own = FirstBoard.objects.filter(person=signed_in(request)).values("board")
-    first = visible_boards(signed_in(request)).filter(pk__in=own).first()
-    return redirect(first or "home")
+    return redirect(actions.first_board_of(signed_in(request)) or "home")
 
 
 @require_safe
@@ -78,11 +76,8 @@ def new_board(request: HttpRequest) -> HttpResponse:
     form = NewBoardForm(visible_sources(person), request.POST if request.method == "POST" else None)
     queries = visible_queries(person)
     if request.method == "POST" and form.is_valid():
-        source = form.cleaned_data["source"]
-        queries = queries.filter(source=source) if source else queries
-        panels = filled(form.cleaned_data["template"], list(queries))
-        return redirect(actions.make_board(form.cleaned_data["name"], person, panels))
-    context = {"form": form, "templates": TEMPLATES, "any": queries.exists()}
+        return redirect(actions.make_board(form.cleaned_data["name"], person, form.panels(queries)))
+    context = {"form": form, "templates": TEMPLATES.values(), "any": queries.exists()}
     return render(request, "boards/new.html", context, status=422 if form.errors else 200)
 
 

@@ -18,6 +18,7 @@ from dashboard.queries.models import SavedQuery
 
 MOST_PLANS = 200  # of a source; more are no marks any more, and each has to be read
 MOST_NOTES = 500
+NOT_THE_AUTHOR = "Only who wrote a note may remove it."
 
 
 def marks_of(

@@ -27,7 +27,7 @@ from dashboard.boards.models import Board, Panel
 from dashboard.boards.sight import check_may_see_panel
 from dashboard.past.asked import BadRange, asked_queries, asked_range
 from dashboard.past.forms import NoteForm, PolicyForm
-from dashboard.past.marks import marks_of, marks_of_queries, may_remove, note_message
+from dashboard.past.marks import NOT_THE_AUTHOR, marks_of, marks_of_queries, may_remove, note_message
 from dashboard.past.models import HistoryPolicy, Note
 from dashboard.past.results import FilePart, panel_lines, past_of, query_lines
 from dashboard.queries.models import SavedQuery
@@ -87,7 +87,7 @@ def note_remove(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     board = _seen_board(request, slug)
     note = get_object_or_404(Note.objects.select_related("author"), board=board, pk=pk)
     if not may_remove(signed_in(request), note):
-        return JsonResponse({"problem": "Only who wrote a note may remove it."}, status=403)
+        return JsonResponse({"problem": NOT_THE_AUTHOR}, status=403)
     note.delete()
     return HttpResponse(status=204)
 

@@ -102,6 +102,10 @@ def planned_as_in(source: Source, version: PlanVersion) -> Plan:
 def checked_choice(strategy: str, nodes: int) -> None:
     """Refuse, with a sentence, a strategy or a number of nodes that there is not."""
     strategy_named(strategy)
+    checked_nodes(nodes)
+
+
+def checked_nodes(nodes: int) -> None:
     if not 1 <= nodes <= MOST_NODES:
         raise ValueError(f"A plan runs on 1 to {MOST_NODES} nodes, not on {nodes:,}.")
 

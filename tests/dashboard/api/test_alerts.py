@@ -70,6 +70,21 @@ def test_firings_are_listed_acknowledged_and_silenced(
     assert refused.json() == {"problems": {"duration": "Say for how long, such as 2h."}}
 
 
+def test_a_test_message_is_sent_and_listed(ask: Ask, ask_as_bo: Ask, too_hot: Alert) -> None:
+    address = f"alerts/{too_hot.key}"
+    nothing = "Nothing sent: the alert has no e-mail address and no webhook."
+    assert ask("post", f"{address}/test").json() == {"problems": {"emails": nothing}}
+    webhook = {"webhook": "https://example.org/hook", "webhook_secret": "reeds"}
+    assert ask("patch", address, webhook).status_code == 200
+    assert ask("post", f"{address}/test").json() == {"count": 1}
+    (sent,) = ask("get", f"{address}/deliveries").json()["items"]
+    assert (sent["channel"], sent["target"]) == ("webhook", "https://example.org/hook")
+    assert (sent["attempts"], sent["sent_at"]) == (0, None)
+    for method, part in (("get", "deliveries"), ("post", "test")):
+        answer = ask_as_bo(method, f"{address}/{part}")
+        assert (answer.status_code, "example.org" in answer.content.decode()) == (403, False)
+
+
 def test_others_may_not_change_it(ask_as_bo: Ask, too_hot: Alert) -> None:
     answer = ask_as_bo("patch", f"alerts/{too_hot.key}", {"name": "Mine"})
     assert answer.status_code == 403

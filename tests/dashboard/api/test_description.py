@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
+from django.utils import timezone
 from hypothesis import HealthCheck, given
 from hypothesis import settings as how
 from schemathesis import GenerationMode
@@ -20,7 +22,8 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import api
-from dashboard.models import Alert, Board, Panel, SavedQuery
+from dashboard.models import Alert, Board, Note, Panel, SavedQuery
+from dashboard.past.links import make_link
 from dashboard.queries.backtests import BackTest
 
 EXAMPLES_OF_EACH_CALL = 15
@@ -66,6 +69,9 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
     alert = Alert.objects.create(
         query=hot, name="Too hot", computation="max(temp)", window="1m/10s", condition="above", owner=ana
     )
+    note = Note.objects.create(board=board, time=0, text="Deployed", author=ana)
+    link, _ = make_link(board, ana, "hall", timezone.now() + timedelta(days=1))
+    numbers = {"notes": note.pk, "links": link.pk}
     keys = {
         "connections": hot.source.connection.key,
         "sources": hot.source.key,
@@ -91,6 +97,8 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
             case.path_parameters["key"] = keys[path.split("/")[2]]  # chance would rarely find it
             if "{panel}" in path:
                 case.path_parameters["panel"] = panel.pk
+            if "{number}" in path:
+                case.path_parameters["number"] = numbers[path.split("/")[4]]
             case.call_and_validate(headers=headers, checks=CHECKS)
 
     ask()

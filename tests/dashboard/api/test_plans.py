@@ -1,14 +1,18 @@
 """Plans over the API: looked at, previewed, adopted, gone back to, with the pages' rights and sentences."""
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.models import CalibrationRecord, PlanVersion, SavedQuery, Source, ThroughputSample
 from dashboard.planning.identity import tree_identity
 from dashboard.planning.service import replan
+from dashboard.planning.verifying import Verifying
+from dashboard.planning.what_if import Comparison
 from tests.dashboard.api.conftest import Ask
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +77,34 @@ def test_what_cannot_be_is_refused_in_the_pages_words(ask: Ask, planned: PlanVer
     verify = ask("post", "sources/sensors/verify", {"query": "nobody"})
     assert verify.json()["problems"] == {"query": "There is no query “nobody”."}
     assert ask("get", "sources/sensors/verify/0000000000000000").status_code == 404
+
+
+def test_strategies_are_compared_on_as_many_nodes_as_are_asked_for(ask: Ask, planned: PlanVersion) -> None:
+    for nodes in (0, 65):
+        answer = ask("get", f"sources/sensors/strategies?nodes={nodes}")
+        assert answer.json() == {"problems": {"nodes": f"A plan runs on 1 to 64 nodes, not on {nodes}."}}
+    on_three = Comparison.of(planned, 3)
+    on_three.folder.mkdir(parents=True)
+    done = {"strategy": "no_share", "total": 2.0, "max_node": 1.0, "trees": 2, "seconds": 0.1, "refusal": ""}
+    on_three.write("outcomes", {"outcomes": [done]})
+    on_three.write("summary", {})
+    (outcome,) = ask("get", "sources/sensors/strategies?nodes=3").json()["outcomes"]
+    assert (outcome["strategy"], outcome["max_node_cost"]) == ("no_share", 1.0)
+
+
+def test_a_verification_is_cancelled_by_who_started_it(
+    ask: Ask, ask_as_bo: Ask, hot: SavedQuery, ana: User, settings: Any
+) -> None:
+    task = Verifying(settings.VAR_DIR / "verifying" / "0123456789abcdef")
+    task.folder.mkdir(parents=True)
+    task.write("asked", {"person": ana.pk, "query": hot.key, "minutes": 5})
+    address = f"sources/sensors/verify/{task.key}"
+    with (task.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as its process holds it
+        assert ask_as_bo("post", f"{address}/cancel").status_code == 403
+        assert not task.is_cancelled
+        assert ask("post", f"{address}/cancel").json()["state"] == "running"
+    assert ask("get", address).json()["state"] == "cancelled"
 
 
 def test_others_look_but_change_nothing(ask_as_bo: Ask, planned: PlanVersion) -> None:
