@@ -30,6 +30,7 @@ LONGEST_DELAY = timedelta(minutes=10)
 MOST_ATTEMPTS = 12  # about an hour
 AT_ONCE = 8
 LOOK_SECONDS = 0.5
+UNSIGNED = "The alert has no secret to sign with: type one on its page."
 NO_MAIL_SERVER = "This Millrace has no mail server: the administrator sets MILLRACE_EMAIL_URL."
 
 
@@ -109,6 +110,8 @@ def _mail(delivery: Delivery) -> None:
 
 
 def _post(delivery: Delivery) -> None:
+    if not delivery.alert.sealed_secret:  # it came with a file, which has no secrets
+        raise NotSent(UNSIGNED, final=True)
     body = json.dumps(
         {"id": delivery.key, "text": words.headline(delivery.payload), **delivery.payload}
     ).encode()

@@ -42,7 +42,10 @@ def _text(attrs: Mapping[str, str] = TEXT, placeholder: str = "") -> forms.TextI
 
 
 class AlertForm(forms.Form):
-    """An alert on one query; `editing` has the secret that stays."""
+    """An alert on one query; `editing` has the secret that stays.
+
+    One that is `set_up_later` may lack what it needs to be sent: a secret, and a mail server.
+    """
 
     name = forms.CharField(
         max_length=NAME_LENGTH,
@@ -86,10 +89,16 @@ class AlertForm(forms.Form):
     repeat = forms.CharField(required=False, initial=REPEAT, widget=_text(CODE, "never"))
 
     def __init__(
-        self, query: SavedQuery, data: Mapping[str, Any] | None = None, editing: Alert | None = None
+        self,
+        query: SavedQuery,
+        data: Mapping[str, Any] | None = None,
+        editing: Alert | None = None,
+        *,
+        set_up_later: bool = False,
     ) -> None:
         self.query = query
         self.editing = editing
+        self._set_up_later = set_up_later
         self.members = query.spec().members(query.key)
         super().__init__(data, initial=as_typed(editing) if editing else None, auto_id="alert_%s")
         self.fields["computation"].widget.choices = [
@@ -140,7 +149,7 @@ class AlertForm(forms.Form):
                 raise ValidationError(f"“{one}” is not an e-mail address.") from error
         if len(addresses) > MOST_ADDRESSES:
             raise ValidationError(f"At most {MOST_ADDRESSES} addresses: use a mailing list for more people.")
-        if addresses and not settings.MAILS:
+        if addresses and not settings.MAILS and not self._set_up_later:
             raise ValidationError(NO_MAIL_SERVER)
         return ",".join(addresses)
 
@@ -156,7 +165,8 @@ class AlertForm(forms.Form):
         condition = cleaned.get("condition")
         cleaned["interval"] = self._duration("interval") or 0
         cleaned["repeat"] = self._duration("repeat") or 0
-        if cleaned.get("webhook") and not cleaned.get("webhook_secret") and not self.kept_secret:
+        has_secret = cleaned.get("webhook_secret") or self.kept_secret or self._set_up_later
+        if cleaned.get("webhook") and not has_secret:
             self.add_error("webhook_secret", "Give a secret: what is sent is signed with it.")
         if condition is None:
             return cleaned

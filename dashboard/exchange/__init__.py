@@ -1,1 +1,1 @@
-"""Connections, sources and queries as a file that a team can keep in git."""
+"""Connections, sources, queries, dashboards and alerts as a file that a team can keep in git."""

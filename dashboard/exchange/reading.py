@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from pydantic import ConfigDict, Field, ValidationError
 
+from dashboard.alerts.delivery import NO_MAIL_SERVER
+from dashboard.alerts.forms import AlertForm
+from dashboard.api.alerts import AlertGiven
 from dashboard.api.board_forms import checked_board, checked_panels
 from dashboard.api.board_shapes import BoardGiven
 from dashboard.api.forms import checked_query, checked_settings, checked_source, person_named, written_query
@@ -22,12 +26,21 @@ from dashboard.api.shapes import ConnectionGiven, Given, QuerySent, SourceGiven,
 from dashboard.boards import actions as boards
 from dashboard.boards.leaning import lean_anew
 from dashboard.connections.forms import ConnectionForm
-from dashboard.exchange.writing import VERSION, board_entry, connection_entry, query_entry, source_entry
-from dashboard.models import Board, Connection, SavedQuery, Source
+from dashboard.exchange.writing import (
+    VERSION,
+    alert_entry,
+    board_entry,
+    connection_entry,
+    query_entry,
+    source_entry,
+)
+from dashboard.models import Alert, Board, Connection, HistoryPolicy, SavedQuery, Source
+from dashboard.past.forms import PolicyForm
+from dashboard.past.models import DETAIL_DAYS, KEPT_DAYS
 from dashboard.planning import service as planning
 from dashboard.queries.models import tidy_tags
 
-KINDS = ("connections", "sources", "queries", "dashboards")
+KINDS = ("connections", "sources", "queries", "dashboards", "alerts")
 KEY = r"^[-a-zA-Z0-9_]+$"
 Entry = dict[str, Any]
 
@@ -54,10 +67,18 @@ class SourceKept(SourceGiven, _Kept):
 class QueryKept(QuerySent, _Kept):
     key: Text = Field(pattern=KEY, max_length=16)
     paused: bool = False
+    detail_days: int = DETAIL_DAYS
+    kept_days: int = KEPT_DAYS
 
 
 class BoardKept(BoardGiven, _Kept):
     key: Text = Field(pattern=KEY, max_length=60)
+
+
+class AlertKept(AlertGiven, _Kept):
+    key: Text = Field(pattern=KEY, max_length=16)
+    query: Text = ""
+    paused: bool = False
 
 
 @dataclass
@@ -134,6 +155,7 @@ def take(text: str, *, dry_run: bool = False) -> Taken:
             "sources": lambda entry: _take_source(entry, taken),
             "queries": lambda entry: _take_query(entry, taken, touched),
             "dashboards": lambda entry: _take_board(entry, taken),
+            "alerts": lambda entry: _take_alert(entry, taken),
         }
         for kind in KINDS:
             for number, entry in enumerate(content[kind]):
@@ -267,9 +289,21 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
     query.save()
     if before is None:
         lean_anew()  # it may have been deleted
+    _keep_for(query, kept)
     if planned != (query.spec(), query.paused_at is None):
         touched[source.key] += 1
     return _outcome(before, query_entry(query))
+
+
+def _keep_for(query: SavedQuery, kept: QueryKept) -> None:
+    """How long its results are kept; the defaults need no row."""
+    days = {"detail_days": kept.detail_days, "kept_days": kept.kept_days}
+    policy = HistoryPolicy.objects.filter(query=query).first()
+    if policy is None and (kept.detail_days, kept.kept_days) == (DETAIL_DAYS, KEPT_DAYS):
+        return
+    form = PolicyForm(days, instance=policy or HistoryPolicy(query=query))
+    refuse_bad(form)
+    query.history_policy = form.save()
 
 
 def _take_board(entry: Entry, taken: Taken) -> str:
@@ -289,6 +323,34 @@ def _take_board(entry: Entry, taken: Taken) -> str:
     for panel in panels:
         boards.add_panel(board, panel)
     return _outcome(before, board_entry(board))
+
+
+def _take_alert(entry: Entry, taken: Taken) -> str:
+    found = Alert.with_deleted.select_related("query__source").filter(key=entry.get("key", "")).first()
+    before = alert_entry(found) if found and found.deleted_at is None else None
+    if before is not None and {**before, **entry} == before:
+        return "same"
+    kept = _shaped(AlertKept, {**(before or {}), **entry})
+    query = SavedQuery.objects.select_related("source").filter(key=kept.query).first()
+    if query is None:
+        raise Refused({"query": f"There is no query “{kept.query}”."})
+    if found and query != found.query:
+        raise Refused({"query": "An alert stays with its query: give the new one a key of its own."})
+    alert = found or Alert(key=kept.key, query=query)
+    typed = kept.model_dump(include=set(AlertGiven.model_fields))
+    form = AlertForm(query, typed, editing=alert, set_up_later=True)
+    refuse_bad(form)
+    alert.owner = _owner(kept.owner, alert.owner, taken)
+    if alert.deleted_at or (alert.paused_at and not kept.paused):
+        alert.deleted_at, alert.changed_at = None, timezone.now()  # what happened meanwhile does not count
+    if kept.paused != (alert.paused_at is not None):
+        alert.paused_at = timezone.now() if kept.paused else None
+    form.save(alert.owner)
+    if alert.addresses and not settings.MAILS:
+        taken.note(f"“{alert.name}” mails nobody here. {NO_MAIL_SERVER}")
+    if alert.webhook and not alert.sealed_secret:
+        taken.note(f"“{alert.name}” has no secret here: type it on the page of the alert.")
+    return _outcome(before, alert_entry(alert))
 
 
 def _shaped(shape: type[Any], entry: Entry) -> Any:

@@ -4,10 +4,12 @@ from typing import Any
 
 import yaml
 
+from dashboard.alerts.forms import as_typed as alert_as_typed
 from dashboard.api.board_shapes import panel_shape
 from dashboard.api.shapes import connection_shape, query_shape, source_shape
 from dashboard.boards.sight import queries_of
-from dashboard.models import Board, Connection, SavedQuery, Source
+from dashboard.models import Alert, Board, Connection, SavedQuery, Source
+from dashboard.past.known import days_kept
 
 VERSION = 1
 HEADER = "# Written by `./millrace export`, without passwords and keys; `./millrace import` reads it.\n"
@@ -21,6 +23,7 @@ def exported() -> str:
         "sources": [source_entry(one) for one in Source.objects.order_by("key")],
         "queries": [query_entry(one) for one in SavedQuery.objects.order_by("key")],
         "dashboards": [board_entry(one) for one in Board.objects.order_by("slug")],
+        "alerts": [alert_entry(one) for one in Alert.objects.order_by("key")],
     }
     return HEADER + yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
 
@@ -34,7 +37,12 @@ def source_entry(source: Source) -> dict[str, Any]:
 
 
 def query_entry(query: SavedQuery) -> dict[str, Any]:
-    shape = query_shape(query) | {"paused": query.paused_at is not None}
+    detail_days, kept_days = days_kept(query)
+    shape = query_shape(query) | {
+        "paused": query.paused_at is not None,
+        "detail_days": detail_days,
+        "kept_days": kept_days,
+    }
     return _entry(query.key, shape, query.owner)
 
 
@@ -43,6 +51,11 @@ def board_entry(board: Board) -> dict[str, Any]:
     queries = queries_of(found)  # those that were deleted could not be taken over
     panels = [panel_shape(panel, queries) for panel in found]
     return _entry(board.slug, {"name": board.name, "tags": board.tags, "panels": panels}, board.owner)
+
+
+def alert_entry(alert: Alert) -> dict[str, Any]:
+    shape = {"query": alert.query.key, **alert_as_typed(alert), "paused": alert.paused_at is not None}
+    return _entry(alert.key, shape, alert.owner)
 
 
 def _entry(key: str, shape: dict[str, Any], owner: Any) -> dict[str, Any]:

@@ -114,6 +114,16 @@ def test_a_server_that_fails_is_tried_again_later_under_the_same_id(make_alert: 
     assert len(hook.got) == 3
 
 
+@pytest.mark.usefixtures("loopback_allowed", "no_closing")
+def test_without_a_secret_nothing_is_posted(make_alert: MakeAlert) -> None:
+    """One that came with a file has none yet; what is not signed nobody could trust."""
+    with Hook(200).serving() as hook:
+        actions.send_test(make_alert(webhook=hook.address))
+        given_up = try_once()
+    assert (given_up.due_at, given_up.sent_at, hook.got) == (None, None, [])
+    assert given_up.problem == "The alert has no secret to sign with: type one on its page."
+
+
 def test_the_delay_doubles_up_to_a_bound_and_ends_after_about_an_hour() -> None:
     delays = [delay_after(attempts) for attempts in range(1, MOST_ATTEMPTS)]
     assert [one.total_seconds() for one in delays[:4]] == [5, 10, 20, 40]
