@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from streaming.results import GroupKey
 
-LATEST_MS = 253_402_300_800_000  # the year 10000
+LATEST_MS = 253_402_300_799_999  # the last of the year 9999
 MOST_GROUPS = 50
 SHOWN_GROUPS = 8
 MOST_QUERIES = 200

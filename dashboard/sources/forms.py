@@ -341,9 +341,11 @@ class SettingsForm(ReadingForm, AvroForm):
         self.source.connection = self.cleaned_data["connection"] or self.source.connection
         self.source.avro_schema = self.cleaned_data["avro_schema"]
         self.source.registry = self.cleaned_data["registry"]
-        for name, value in self.reading().items():
+        reading = self.reading()
+        for name, value in reading.items():
             setattr(self.source, name, value)
-        self.source.save()
+        # No other field: somebody may have had it read again meanwhile.
+        self.source.save(update_fields=["name", "connection", "avro_schema", "registry", *reading])
         return self.source
 
 
