@@ -45,6 +45,67 @@ def scene(browser: Browser, installation: tuple[Stage, str]) -> Iterator[Scene]:
     scene.job.stop()
 
 
+def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) -> None:
+    """The first of them: the others tell results in the time that has to be a hole here."""
+    now = clock() // SLIDE_MS * SLIDE_MS
+    hole = range(now - 60_000, now - 30_000, SLIDE_MS)
+    for end in range(now - 90_000, now, SLIDE_MS):
+        if end not in hole:
+            scene.job.tell(end, 10.0)
+    scene.job.tell(now, 10.0, final=False)
+    shows = [{"query": one["key"]} for one in scene.made.made["boards"][0]["queries"]]
+    panels = [{"title": kind, "kind": kind, "shows": shows} for kind in ("stacked", "number", "heat")]
+    page = scene.page
+    page.goto("/dashboards/new/")
+    key = call(page, "POST", "/api/dashboards", {"name": "Holes", "panels": panels})["key"]
+    page.goto(f"/dashboards/{key}/?from=now-3m&to=now")
+    drawn_parts = "window.Chart?.getChart(document.querySelector('.kind-stacked canvas'))?.data.datasets"
+    of_all = 2 * len(shows)  # an area and its edge
+    page.wait_for_function(
+        f"{drawn_parts}?.filter(({{ data }}) => data.at(-1)?.final === false).length === {of_all}"
+    )
+    for part in page.evaluate(drawn_parts):
+        drawn = [point["y"] is None for point in part["data"] if hole[0] <= point["x"] <= hole[-1]]
+        assert drawn and all(drawn), "the area would lead across what is not known"
+    until(lambda: min(filled(page, now - 75_000)) > 50, "every part filled, down to the one under it")
+    for number in page.locator(".number-spark").all():
+        ends = [line.get_attribute("d") for line in number.locator("path[fill=none]").all()]
+        assert len([line for line in ends if line]) > 1, "the small line would lead across what is not known"
+    until(lambda: hatched_px(page) > 20, "a hatched hole in the heat map")
+
+
+def filled(page: Page, time: int) -> list[int]:
+    """How opaque the stack is at a time, in the middle of each of its two parts, which are 10 high."""
+    found: list[int] = page.evaluate(
+        """(time) => {
+            const canvas = document.querySelector(".kind-stacked canvas");
+            const { scales, currentDevicePixelRatio: ratio } = Chart.getChart(canvas);
+            const x = Math.round(scales.x.getPixelForValue(time) * ratio);
+            const y = (height) => Math.round(scales.y.getPixelForValue(height) * ratio);
+            const context = canvas.getContext("2d");
+            return [5, 15].map((height) => context.getImageData(x, y(height), 1, 1).data[3]);
+        }""",
+        time,
+    )
+    return found
+
+
+def hatched_px(page: Page) -> int:
+    """How much of the heat map's first row is hatched, left of where it may be stale."""
+    width: int = page.evaluate(
+        """() => {
+            const canvas = document.querySelector(".kind-heat canvas");
+            const [top, tall, left, right] = [20, 20, 0.4 * canvas.width, 0.8 * canvas.width].map(Math.round);
+            const { data } = canvas.getContext("2d").getImageData(0, top, canvas.width, tall);
+            const isOpaque = (x, y) => data[4 * (y * canvas.width + x) + 3] === 255;
+            const column = (x) => new Set(Array.from({ length: tall }, (_, y) => isOpaque(x, y)));
+            const sizes = Array.from({ length: right - left }, (_, at) => column(left + at).size);
+            return sizes.filter((size) => size === 2).length;
+        }"""
+    )
+    return width
+
+
 def test_a_point_is_provisional_then_final_then_revised_where_it_stands(scene: Scene) -> None:
     page = scene.open(clock() - 20_000)
     end = clock() // SLIDE_MS * SLIDE_MS
@@ -93,63 +154,6 @@ def test_a_gap_is_a_gap(scene: Scene) -> None:
     drawn = page.evaluate("Chart.getChart(document.querySelector('canvas')).data.datasets[0].data")
     at = next(at for at, point in enumerate(drawn) if point.get("end") == missing + 5_000)
     assert drawn[at - 1]["y"] is None, "the line would lead across what is not known"
-
-
-def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) -> None:
-    now = clock() // SLIDE_MS * SLIDE_MS
-    hole = range(now - 60_000, now - 30_000, SLIDE_MS)
-    for end in range(now - 90_000, now, SLIDE_MS):
-        if end not in hole:
-            scene.job.tell(end, 10.0)
-    scene.job.tell(now, 10.0, final=False)
-    shows = [{"query": one["key"]} for one in scene.made.made["boards"][0]["queries"]]
-    panels = [{"title": kind, "kind": kind, "shows": shows} for kind in ("stacked", "number", "heat")]
-    page = scene.page
-    page.goto("/dashboards/new/")
-    key = call(page, "POST", "/api/dashboards", {"name": "Holes", "panels": panels})["key"]
-    page.goto(f"/dashboards/{key}/?from=now-3m&to=now")
-    drawn_parts = "window.Chart?.getChart(document.querySelector('.kind-stacked canvas'))?.data.datasets"
-    page.wait_for_function(f"{drawn_parts}?.some(({{ data }}) => data.at(-1).final === false)")
-    for part in page.evaluate(drawn_parts):
-        drawn = [point["y"] is None for point in part["data"] if hole[0] <= point["x"] <= hole[-1]]
-        assert drawn and all(drawn), "the area would lead across what is not known"
-    assert min(filled(page, now - 75_000)) > 50, "every part is filled, down to the one under it"
-    for number in page.locator(".number-spark").all():
-        ends = [line.get_attribute("d") for line in number.locator("path[fill=none]").all()]
-        assert len([line for line in ends if line]) > 1, "the small line would lead across what is not known"
-    until(lambda: hatched_px(page) > 20, "a hatched hole in the heat map")
-
-
-def filled(page: Page, time: int) -> list[int]:
-    """How opaque the stack is at a time, in the middle of each of its two parts, which are 10 high."""
-    found: list[int] = page.evaluate(
-        """(time) => {
-            const canvas = document.querySelector(".kind-stacked canvas");
-            const { scales, currentDevicePixelRatio: ratio } = Chart.getChart(canvas);
-            const x = Math.round(scales.x.getPixelForValue(time) * ratio);
-            const y = (height) => Math.round(scales.y.getPixelForValue(height) * ratio);
-            const context = canvas.getContext("2d");
-            return [5, 15].map((height) => context.getImageData(x, y(height), 1, 1).data[3]);
-        }""",
-        time,
-    )
-    return found
-
-
-def hatched_px(page: Page) -> int:
-    """How much of the heat map's first row is hatched, left of where it may be stale."""
-    width: int = page.evaluate(
-        """() => {
-            const canvas = document.querySelector(".kind-heat canvas");
-            const [top, tall, left, right] = [20, 20, 0.4 * canvas.width, 0.8 * canvas.width].map(Math.round);
-            const { data } = canvas.getContext("2d").getImageData(0, top, canvas.width, tall);
-            const isOpaque = (x, y) => data[4 * (y * canvas.width + x) + 3] === 255;
-            const column = (x) => new Set(Array.from({ length: tall }, (_, y) => isOpaque(x, y)));
-            const sizes = Array.from({ length: right - left }, (_, at) => column(left + at).size);
-            return sizes.filter((size) => size === 2).length;
-        }"""
-    )
-    return width
 
 
 def test_all_charts_share_a_crosshair(scene: Scene) -> None:
