@@ -114,7 +114,7 @@ def test_avro_of_a_registry_and_of_a_schema_that_is_pasted(
     schema.fill(json.dumps(ORDER, indent=2))
     page.get_by_role("button", name="Read messages").click()
     expect(page.locator("#found")).to_contain_text("Holds bytes, which queries cannot use.")
-    save_as(page, "orders")
+    save_as(page, "orders-in-avro")
     assert event_times(page) == [NOW - 60]
     page.locator(".message-line").first.get_by_role("button").first.click()
     expect(page.locator("#inspector")).to_contain_text('"item": "tea"')
