@@ -62,8 +62,8 @@ class AvroForm(forms.Form):
     )
 
     def written_as(self) -> str:
-        """One of FORMAT_CHOICES; what it does not use is emptied."""
-        raise NotImplementedError
+        """The format that was chosen, one of FORMAT_CHOICES; what it does not use is emptied."""
+        return str(self.cleaned_data.get("format"))
 
     def clean_avro_schema(self) -> str:
         schema: str = self.cleaned_data["avro_schema"].replace("\r\n", "\n")  # as some browsers end lines
@@ -107,9 +107,6 @@ class ProbeForm(AvroForm):
 
     def clean_format(self) -> str:
         return self.cleaned_data["format"] or "json"
-
-    def written_as(self) -> str:
-        return str(self.cleaned_data.get("format"))
 
 
 class ReadingForm(forms.Form):
