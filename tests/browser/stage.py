@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 from django.conf import settings
 from kafka import KafkaProducer
+from playwright.sync_api import Browser, StorageState
 
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
@@ -233,3 +234,17 @@ def _wait_until_served(stage: Stage, web: subprocess.Popen[bytes]) -> None:
         except urllib.error.URLError:
             time.sleep(0.2)
     raise AssertionError((stage.var_dir / "web.log").read_text())
+
+
+def session_of_admin(browser: Browser, address: str) -> StorageState:
+    """Signed in once, for all pages of a module."""
+    context = browser.new_context(base_url=address)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_label("User name").fill("admin")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "sign-in" not in url)
+    state = context.storage_state()
+    context.close()
+    return state

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
 from streaming.broker import free_port
-from tests.browser.stage import PASSWORD, Stage, staged
+from tests.browser.stage import Stage, session_of_admin, staged
 from tests.browser.steps import call
 
 pytestmark = pytest.mark.browser
@@ -48,21 +48,12 @@ def stage(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
 
 
 @pytest.fixture(scope="module")
-def signed_in(browser: Browser, stage: Stage) -> Any:
-    context = browser.new_context(base_url=stage.address)
-    page = context.new_page()
-    page.goto("/")
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
-    state = context.storage_state()
-    context.close()
-    return state
+def signed_in(browser: Browser, stage: Stage) -> StorageState:
+    return session_of_admin(browser, stage.address)
 
 
 @pytest.fixture
-def context(browser: Browser, stage: Stage, signed_in: Any) -> Iterator[BrowserContext]:
+def context(browser: Browser, stage: Stage, signed_in: StorageState) -> Iterator[BrowserContext]:
     size = {"width": 1440, "height": 900}
     made = browser.new_context(viewport=size, base_url=stage.address, storage_state=signed_in)  # type: ignore[arg-type]
     made.set_default_timeout(PATIENCE * 1000)

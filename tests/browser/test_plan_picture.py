@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, StorageState, expect
 
 from streaming.broker import free_port
-from tests.browser.stage import PASSWORD, SOURCE, Stage, staged
+from tests.browser.stage import SOURCE, Stage, session_of_admin, staged
 
 pytestmark = pytest.mark.browser
 
@@ -74,21 +74,12 @@ def stage(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
 
 
 @pytest.fixture(scope="module")
-def signed_in(browser: Browser, stage: Stage) -> Any:
-    context = browser.new_context(base_url=stage.address)
-    page = context.new_page()
-    page.goto("/")
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda url: "sign-in" not in url)
-    state = context.storage_state()
-    context.close()
-    return state
+def signed_in(browser: Browser, stage: Stage) -> StorageState:
+    return session_of_admin(browser, stage.address)
 
 
 @pytest.fixture
-def plan(browser: Browser, stage: Stage, signed_in: Any) -> Iterator[Page]:
+def plan(browser: Browser, stage: Stage, signed_in: StorageState) -> Iterator[Page]:
     size: Any = {"width": 1440, "height": 900}
     context = browser.new_context(viewport=size, base_url=stage.address, storage_state=signed_in)
     context.set_default_timeout(60_000)
