@@ -258,6 +258,11 @@ def test_a_page_of_an_allowed_origin_embeds_a_shared_dashboard_and_no_other_does
         frame = guest.frame_locator("iframe")
         expect(frame.locator("canvas").first).to_be_visible(timeout=30_000)
         expect(frame.get_by_text("Query 0.0").first).to_be_visible()
+        key = scene.made.made["boards"][0]["queries"][0]["key"]
+        call(page, "POST", f"/api/queries/{key}/pause")
+        expect(frame.locator(".strip-line").first).to_contain_text("Paused by Bench at")
+        assert frame.locator(".strip-line a").count() == 0, "a guest could not follow it"
+        call(page, "POST", f"/api/queries/{key}/resume")
         guest.goto(f"http://127.0.0.1:{other_port}/")
         guest.wait_for_timeout(2_000)
         assert frame.locator("canvas").count() == 0

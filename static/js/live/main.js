@@ -14,13 +14,14 @@ import { wishes } from "./settings.js";
 import { TopLine } from "./topline.js";
 
 const REDRAW_MS = 1_000;
+const SETTLED_MS = 10_000; // a page is not loaded anew at once: during an update processes of two versions answer
 
 class LivePage {
   #state = null;
   #sources = new Map();
   #spans = new Map();
   #signedOut = false;
-  #version = null; // of the pages
+  #toldOf = null; // the version of the pages that was last told to be newer
   #waiting = null; // how the next frame will be rendered
 
   constructor() {
@@ -149,9 +150,9 @@ class LivePage {
 
   /** The server has been updated: a screen on the wall goes on with the new pages, nobody loses what they type. */
   #noticeUpdate(version) {
-    this.#version ??= version;
-    if (version === this.#version) return;
-    this.#version = version;
+    if (import.meta.url.includes(`/${version}/`) || version === this.#toldOf) return; // files have it in their address
+    if (performance.now() < SETTLED_MS) return;
+    this.#toldOf = version;
     const busy = document.querySelector("dialog[open], input:focus, textarea:focus, [aria-pressed=true]#edit-layout");
     if (document.querySelector(".board") && !busy) location.reload();
     else say("Millrace was updated.", { kind: "warning", action: { label: "Reload page", run: () => location.reload() } });

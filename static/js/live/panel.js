@@ -2,16 +2,18 @@
 // The picture is drawn by kinds/NAME.js, which is loaded by its name.
 import { joinCrosshair, leaveCrosshair, pointAt } from "./crosshair.js";
 import { dot, icon, make, setText } from "./dom.js";
-import { clock, duration, spanWords, whole, windowLength } from "./format.js";
+import { DrawnSeries } from "./drawnseries.js";
+import { clock, duration, spanWords, whole } from "./format.js";
+import { HoverCard, marksAt, valuesAt } from "./hovercard.js";
 import { hiddenInAddress, keepHidden } from "./legend-address.js";
 import { Legend } from "./legend.js";
 import { shownFrom } from "./linechart.js";
-import { furtherStyle, SeriesColours, windowStyle } from "./palette.js";
 import { PanelTable } from "./paneltable.js";
 import { PastLoader } from "./past.js";
-import { byNewestValue, QuerySeries } from "./series.js";
+import { QuerySeries } from "./series.js";
 import { settingsOf, wishes } from "./settings.js";
 import { delayOf, freshLimit, outOfRange, panelState, waitingState } from "./states.js";
+import { StateStrip } from "./strip.js";
 import { computationChoices, Switch } from "./switch.js";
 import { rangeWords } from "./timerange.js";
 import { axisFormats } from "./values.js";
@@ -19,9 +21,6 @@ import { watchZoom } from "./zoom.js";
 
 const LOADING_AFTER_MS = 200;
 const LOADING_TEXT_AFTER_MS = 3_000;
-const TOOLTIP_ROWS = 10;
-const TOOLTIP_MARKS = 4;
-const MARK_REACH_PX = 6;
 const SAID_FIRINGS = 5; // in the sentence of a chart
 const LOW_PX = 300; // under this height the legend is a line, not a table
 const NARROW_PX = 480; // under this width it stands below the chart
@@ -31,11 +30,9 @@ const NEARLY_IN_SIGHT = "50% 0px";
 const SEVERITY = ["is-bad", "is-warn", "is-warm", ""];
 
 export class Panel {
-  #colours = new SeriesColours();
+  #series;
   #hidden;
   #began = performance.now();
-  #stateText = null;
-  #stateIcon = null;
   #computation = null; // which of several is drawn: they may have nothing in common but their windows
   #view = { from: -Infinity, until: Infinity, live: true };
   #drawn = ""; // what the drawing depends on: nothing that did not change is drawn again
@@ -51,6 +48,7 @@ export class Panel {
     this.pastAddress = pastAddress;
     this.settings = settings;
     this.formats = axisFormats(settings);
+    this.#series = new DrawnSeries(settings, this.formats);
     this.queries = [...new Set(settings.shows.map(({ query }) => query))].map((key) => new QuerySeries(key));
     this.pasts = this.queries.map((query) => new PastLoader(query, pastAddress, () => this.#wish(query.key)));
     for (const past of this.pasts) past.onChange = () => this.onChange?.();
@@ -71,7 +69,7 @@ export class Panel {
     this.measured.disconnect();
     this.seen.disconnect();
     this.kind?.destroy?.();
-    for (const part of [this.computation.element, this.window.element, this.badge, this.strip, this.body, this.kind?.inHead]) part?.remove();
+    for (const part of [this.computation.element, this.window.element, this.badge, this.strip.element, this.body, this.kind?.inHead]) part?.remove();
     this.element.classList.remove(`kind-${this.settings.kind}`, "is-grouped", "is-loading", "has-legend");
   }
 
@@ -117,24 +115,19 @@ export class Panel {
     });
     const parts = [this.computation.element, this.window.element, this.badge];
     head.querySelector(".panel-menu") ? head.querySelector(".panel-menu").before(...parts) : head.append(...parts);
-    this.strip = make("div", "strip-line");
-    this.strip.setAttribute("role", "status");
-    this.strip.hidden = true;
-    this.progress = make("div", "strip-progress", make("i"));
-    this.progress.hidden = true;
-    this.tip = make("div", "hover-card");
-    this.tip.hidden = true;
+    this.strip = new StateStrip();
+    this.card = new HoverCard();
     this.middle = make("div", "middle over-plot");
     this.middle.hidden = true;
     this.skeleton = make("div", "plot-skeleton");
     this.skeleton.hidden = true;
     this.place = make("div", "kind-place");
-    this.plot = make("div", "plot", this.place, this.tip, this.skeleton, this.middle);
+    this.plot = make("div", "plot", this.place, this.card.element, this.skeleton, this.middle);
     this.legend = new Legend((id, hides) => this.#pick(id, hides));
     this.legend.element.hidden = true;
     this.table = new PanelTable();
     this.body = make("div", "chart-and-keys", make("div", "panel-body", this.plot), this.legend.element, this.table.element);
-    this.element.append(this.strip, this.body);
+    this.element.append(this.strip.element, this.body);
     this.resized = new ResizeObserver(([{ contentRect }]) => this.#fit(contentRect));
     this.resized.observe(this.element);
     this.seen = new IntersectionObserver((entries) => this.#see(entries.at(-1).isIntersecting), { rootMargin: NEARLY_IN_SIGHT });
@@ -261,7 +254,7 @@ export class Panel {
     const delay = this.delay(sources, now);
     const said = this.#worst(queries, (query) => panelState({ query, connected, state, source: sources.get(query.source), now, delay: delayOf(query, sources.get(query.source), now) }));
     this.#showBadge(said, delay);
-    this.#showStrip(said ?? this.#pastState());
+    this.strip.show(said ?? this.#pastState());
     const { until } = view;
     const series = this.drawnSeries();
     this.#showRange(queries, series);
@@ -279,7 +272,7 @@ export class Panel {
     this.#latest = { series, range: [from, until], notes: marks.notes }; // what is out of sight has it, too
     this.canvas?.setAttribute("aria-label", this.#sentence(this.#latest));
     this.#renderTable();
-    if (this.pointed) this.pointAt(this.pointed, !this.tip.hidden);
+    if (this.pointed) this.pointAt(this.pointed, this.card.shown);
   }
 
   #worst(queries, stateOf) {
@@ -329,48 +322,11 @@ export class Panel {
     return [...new Map(all.map((note) => [`${note.time} ${note.text}`, note])).values()];
   }
 
-  /** The series as they are drawn: chosen, ordered, named and coloured. */
+  /** The series as they are drawn. */
   drawnSeries() {
-    const several = this.settings.shows.length > 1;
-    const drawn = this.settings.shows.flatMap((show, place) => this.#seriesOf(show, place, several));
-    this.#colours.keepOnly(drawn.map(({ id }) => id));
-    return drawn;
-  }
-
-  #seriesOf(show, place, several) {
-    const query = this.queries.find(({ key }) => key === show.query);
-    if (!query?.known || this.#lost.has(show.query)) return [];
-    const grouped = query.groupBy.length > 0;
-    const computation = show.computation ?? this.#computation;
-    const all = query.shown(this.#view).filter((one) => several && !show.computation ? true : one.computation === computation);
-    const windows = show.windows ?? (grouped ? [this.chosenWindow ?? all[0]?.window] : null);
-    const chosen = windows ? all.filter(({ window }) => windows.includes(window)) : all;
-    const sorted = grouped ? byNewestValue(chosen).slice(0, this.settings.groups * windows.length) : chosen;
-    return sorted.map((one, at) => {
-      const id = several ? `${place}:${one.id}` : one.id;
-      const axis = show.axis === "right" ? "right" : "y";
-      return {
-        ...one,
-        id,
-        axis,
-        format: this.formats[axis],
-        style: grouped ? this.#colours.style(id) : place ? furtherStyle(place, at, sorted.length) : windowStyle(at, sorted.length),
-        label: this.#label(one, { show, grouped, several, alone: sorted.length === 1, windows }),
-        detail: grouped || (several && sorted.length === 1) ? "" : this.#detail(one),
-        hidden: this.#hidden.has(id),
-      };
-    });
-  }
-
-  #label(one, { show, grouped, several, alone, windows }) {
-    const group = one.group.map((part) => part ?? "none").join(" · ");
-    const own = grouped ? [group, ...(windows.length > 1 ? [windowLength(one.range)] : [])].join(" · ") : windowLength(one.range);
-    if (!several) return own;
-    return alone && !grouped ? (show.name ?? own) : `${show.name ?? show.query} · ${own}`;
-  }
-
-  #detail(one) {
-    return one.slide === one.range ? "tumbling" : `every ${windowLength(one.slide)}`;
+    const known = this.queries.filter((query) => query.known && !this.#lost.has(query.key));
+    const queryOf = (key) => known.find((query) => query.key === key);
+    return this.#series.of({ queryOf, view: this.#view, computation: this.#computation, window: this.chosenWindow, hidden: this.#hidden });
   }
 
   #newestFinal(queries) {
@@ -426,29 +382,6 @@ export class Panel {
     this.badge.title = delay === null ? "" : `The newest result is ${duration(delay)} behind the clock.`;
   }
 
-  #showStrip(said) {
-    this.#showProgress(said?.share ?? null);
-    const text = said ? `${said.bold} ${said.rest}` : "";
-    if (text === this.#stateText) return;
-    this.#stateText = text;
-    // A state announces itself once; that its numbers move is not worth another word.
-    this.strip.setAttribute("aria-live", said && said.icon === this.#stateIcon ? "off" : "polite");
-    this.#stateIcon = said?.icon ?? null;
-    this.strip.hidden = !said;
-    if (!said) return this.strip.replaceChildren();
-    this.strip.className = `strip-line ${said.tone}`;
-    const action = said.action ? make(said.action.run ? "button" : "a", "btn btn-small", said.action.text) : null;
-    if (said.action?.run) action.addEventListener("click", said.action.run);
-    else if (action) action.href = said.action.address;
-    this.strip.replaceChildren(icon(said.icon), make("b", "", said.bold), make("p", "not-on-phone", said.rest), ...(action ? [action] : []), this.progress);
-  }
-
-  /** The words beside it say the same. */
-  #showProgress(share) {
-    this.progress.hidden = share === null;
-    if (share !== null) this.progress.firstChild.style.width = `${Math.round(Math.min(1, Math.max(0, share)) * 100)}%`;
-  }
-
   #showRange(queries, series) {
     if (this.#loading || !queries.every((query) => outOfRange(query, series, this.#view))) {
       this.middle.hidden = true;
@@ -477,7 +410,7 @@ export class Panel {
   #showLoading(facts) {
     const waited = performance.now() - this.#began;
     this.skeleton.hidden = waited < LOADING_AFTER_MS;
-    this.#showStrip(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? this.#stillLoading() : null));
+    this.strip.show(waitingState(facts) ?? (waited > LOADING_TEXT_AFTER_MS ? this.#stillLoading() : null));
   }
 
   #pick(id, hides) {
@@ -495,47 +428,11 @@ export class Panel {
   pointAt(time, withValues) {
     this.pointed = time;
     if (!this.kind?.point) return;
-    const rows = time === null ? [] : this.#valuesAt(time);
-    const beads = rows.map(({ style, point, axis }) => ({ time: point[0], value: point[1], colour: style.colour, axis }));
-    this.kind.point(time, beads);
-    const marks = time === null ? [] : this.#marksAt(time);
-    this.tip.hidden = !(withValues && (rows.length || marks.length)); // an alert may fire because there is no value
-    if (!this.tip.hidden) this.#showTip(time, rows, marks);
-  }
-
-  #valuesAt(time) {
-    const rows = [];
-    for (const one of this.drawnSeries()) {
-      if (one.hidden) continue;
-      const near = [...one.points.values()].reduce((best, point) => (Math.abs(point[0] - time) < Math.abs((best?.[0] ?? Infinity) - time) ? point : best), null);
-      if (near && near[1] !== null && Math.abs(near[0] - time) <= Math.max(one.slide, 2 * (one.step ?? 0))) rows.push({ ...one, point: near });
-    }
-    return rows.sort((a, b) => b.point[1] - a.point[1]);
-  }
-
-  /** Marks under the pointer, and alerts that fired at that time; the newest of them. */
-  #marksAt(time) {
-    const x = this.kind.pixelAt(time);
-    const fires = ({ time: from, until, tone }) => tone === "bad" && from <= time && time <= (until ?? Infinity);
-    const near = (this.#latest?.notes ?? []).filter((note) => fires(note) || Math.abs(this.kind.pixelAt(note.time) - x) <= MARK_REACH_PX);
-    return near.sort((a, b) => b.time - a.time).slice(0, TOOLTIP_MARKS);
-  }
-
-  #showTip(time, rows, marks) {
-    const final = rows.every(({ point }) => point[2]);
-    const lines = rows.slice(0, TOOLTIP_ROWS).map(({ label, style, point, format }) => {
-      const key = make("i", "key-line");
-      key.style.cssText = `height:${style.width + 0.5}px;background:${style.colour}`;
-      return make("div", "tip-row", key, make("span", "clip", label), make("b", "", (point[2] ? "" : "≈ ") + format.text(point[1])));
-    });
-    const more = rows.length > TOOLTIP_ROWS ? [make("div", "tip-head", `${rows.length - TOOLTIP_ROWS} more`)] : [];
-    const head = rows.length ? `${clock(rows[0].point[0], { seconds: true })} · ${final ? "final" : "provisional"}` : clock(time, { seconds: true });
-    const told = marks.map(({ time: at, text, tone }) => make("div", `tip-mark${tone ? ` is-${tone}` : ""}`, `${clock(at, { seconds: true })} ${text}`));
-    const why = final ? [] : [make("div", "tip-why", "Late events may still change it.")];
-    this.tip.replaceChildren(make("div", "tip-head", head), ...lines, ...more, ...why, ...told);
-    const x = this.kind.pixelAt(time);
-    const left = x > this.plot.clientWidth / 2;
-    this.tip.style.left = left ? "" : `${x + 14}px`;
-    this.tip.style.right = left ? `${this.plot.clientWidth - x + 14}px` : "";
+    const rows = time === null ? [] : valuesAt(this.drawnSeries(), time);
+    this.kind.point(time, rows.map(({ style, point, axis }) => ({ time: point[0], value: point[1], colour: style.colour, axis })));
+    const pixelAt = (at) => this.kind.pixelAt(at);
+    const marks = time === null ? [] : marksAt(this.#latest?.notes ?? [], time, pixelAt);
+    if (!withValues || !(rows.length || marks.length)) return this.card.hide(); // an alert may fire because there is no value
+    this.card.show({ time, rows, marks, x: pixelAt(time), width: this.plot.clientWidth });
   }
 }
