@@ -26,7 +26,10 @@ STEPS = [
 
 @dataclass(frozen=True)
 class Past:
-    """Lines of one window over a range, and in what detail: `step` is 0 where every result is there."""
+    """Lines of one window over a range, and in what detail: `step` is 0 where every result is there.
+
+    Else there are two results for every `step`, and what is further apart than those is a gap.
+    """
 
     lines: Lines
     step: int
@@ -58,6 +61,8 @@ def read_all(queries: Iterable[AnyQuery], wanted: Wanted) -> dict[str, Past]:
         for query, slide in slides.items()
     }
     parts = {query: index.parts(query, _chosen_level(slides[query], step)) for query, step in steps.items()}
+    if not wanted.in_full:  # where only thinned results are left, they lie further apart than was asked for
+        steps = {query: max([step, *(part.level for part in parts[query])]) for query, step in steps.items()}
     data = _loaded(part.pk for of_query in parts.values() for part in of_query)
     return {query: _shown(_gathered(parts[query], data), steps[query], wanted) for query in slides}
 

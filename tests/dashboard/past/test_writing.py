@@ -143,6 +143,10 @@ def test_detail_goes_with_its_policy_and_the_thinned_past_stays(
     assert not Segment.objects.filter(level=FULL, until__lt=now - DAY).exists()
     assert not Segment.objects.filter(level=MINUTE, until__lt=now - 8 * DAY).exists()
     assert max(read(window, NOON, NOON + DAY)[()].values()) == 999.0
+    short = reading.read(window, NOON, NOON + HOUR)
+    assert short.step == 10 * MINUTE, "else a chart would show gaps between results that were thinned"
+    assert len(short.lines[()][0]) > 2
+    assert np.diff(short.lines[()][0]).max() <= 2 * short.step
     writer.tidy(known_windows(), now + 40 * DAY)
     assert not Segment.objects.exists()
 
