@@ -20,7 +20,10 @@ _JSON = msgspec.json.Encoder(decimal_format="number")
 
 def legible(source: Source, messages: Sequence[Message]) -> list[bytes | None]:
     """The values of a source's messages, each as JSON where it is Avro and can be decoded."""
-    values = [message.value for message in messages]
+    return legible_values(source, [message.value for message in messages])
+
+
+def legible_values(source: Source, values: list[bytes | None]) -> list[bytes | None]:
     return as_json(values, format_options(source.spec())) if source.format == "avro" else values
 
 

@@ -13,7 +13,7 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import may_change
 from dashboard.sources.dead_letters import check_again, find_letter, recent_dead_letters
 from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
-from dashboard.sources.legible import legible
+from dashboard.sources.legible import legible, legible_values
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import dumped, printed
 from dashboard.sources.topic_consumers import GROUPS_AT_ONCE, consumer_groups
@@ -216,10 +216,18 @@ def source_dead_letter(request: HttpRequest, key: str, partition: int, offset: i
             context["problem"] = "This dead letter is no longer among the newest."
         else:
             kept = letter.kept_bytes
-            context |= {"letter": letter, "value": printed(kept), "raw": dumped(kept)}
+            context |= {"letter": letter, "value": printed(_legible(source, kept)), "raw": dumped(kept)}
     except KafkaProblem as problem:
         context["problem"] = problem.sentence
     return render(request, "sources/_dead_letter.html", context)
+
+
+def _legible(source: Source, kept: bytes | None) -> bytes | None:
+    """A letter can be read though its registry does not answer: that may be why there is one."""
+    try:
+        return legible_values(source, [kept])[0]
+    except KafkaProblem:
+        return kept
 
 
 @require_GET

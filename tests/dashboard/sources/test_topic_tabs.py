@@ -327,6 +327,18 @@ def test_letters_are_filtered_by_reason_and_open(
     assert "no longer among the newest" in get(as_bo, "dead-letters/1/6")
 
 
+def test_a_letter_of_avro_is_read_as_json_where_it_can_be(
+    as_bo: Client, read_as, settings: LazySettings
+) -> None:
+    record = written(PRICES, {"ts": NOW, "price": Decimal("2.50"), "seller": {"id": 7}})
+    source = read_as("avro", [["ts", "integer"]], [record], json.dumps(PRICES))
+    write_letters(source, settings, (0, 0, "late", "Late: event time is old.", record))
+    opened = get(as_bo, "dead-letters/0/0")
+    assert "&quot;price&quot;: 2.50" in opened
+    Source.objects.update(avro_schema="", registry="http://127.0.0.1:1")
+    assert "Late: event time is old." in get(as_bo, "dead-letters/0/0")
+
+
 def test_times_within_reasons_are_times_of_the_page(
     as_bo: Client, filled: Source, settings: LazySettings
 ) -> None:
