@@ -213,6 +213,9 @@ def test_a_typed_range_is_checked_and_shown(page: Page) -> None:
     expect(page.locator(".live-panel")).to_contain_text("No data in this range.")
     page.get_by_role("button", name=re.compile("^Go to")).click()
     wait_until(lambda: len(ends(page)) > 5, "the newest results")
+    open_board(page, "?from=tomorrw&to=now")
+    expect(page.locator(".toast-line")).to_contain_text("No time “tomorrw”.")
+    expect(page.locator(".toast-line")).to_contain_text("The last 15 minutes are shown.")
 
 
 def test_a_pause_holds_the_picture_and_loses_nothing(page: Page) -> None:

@@ -1,10 +1,11 @@
 // The time range of a page: its button and card, the address, and the way back.
+import { say } from "../toast.js";
 import { icon, make, setText } from "./dom.js";
 import { between, DEFAULT_RANGE, parseRange, PRESETS, RangeProblem, rangeCode, rangeWords, resolve } from "./timerange.js";
 
 const NO_TYPING = "input, textarea, select, dialog, [contenteditable]";
 
-/** What the address asks for; a range that makes no sense is the default one. */
+/** What the address asks for; instead of a range that makes no sense the default one is shown, and that is said. */
 function fromAddress(now) {
   const asked = new URLSearchParams(location.search);
   if (!asked.has("from")) return DEFAULT_RANGE;
@@ -12,8 +13,9 @@ function fromAddress(now) {
     const [from, to] = [asked.get("from"), asked.get("to")];
     return parseRange(to ? `${from} to ${to}` : from, now);
   } catch (problem) {
-    if (problem instanceof RangeProblem) return DEFAULT_RANGE;
-    throw problem;
+    if (!(problem instanceof RangeProblem)) throw problem;
+    say(`${problem.message} The last 15 minutes are shown.`, { kind: "warning" });
+    return DEFAULT_RANGE;
   }
 }
 
