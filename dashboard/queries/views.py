@@ -100,12 +100,14 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
         return redirect("queries")
     act, said, undone_by = BULK[asked]
     plans = act(queries, signed_in(request))
-    back = urlencode([("do", undone_by), *(("key", query.key) for query in queries)])
+    on_page = "page" in (request.GET.get("from"), request.POST.get("from"))  # of the one query
+    asked_back = [("do", undone_by), *(("key", query.key) for query in queries)]
+    back = urlencode([*asked_back, ("from", "page")] if on_page else asked_back)
     undo = f"{reverse('query-bulk')}?{back}" if undone_by else ""
     messages.info(request, said.format(actions.named(queries)), extra_tags=undo)
     for plan in plans[:1]:
         warn_if_unheard(request, plan)
-    return redirect("queries")
+    return redirect(queries[0]) if on_page else redirect("queries")
 
 
 @require_POST

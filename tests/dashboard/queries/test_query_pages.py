@@ -267,6 +267,10 @@ def test_pausing_takes_queries_out_of_the_plan_and_undo_brings_them_back(
     assert "by Ana" in as_ana.get("/queries/").content.decode()
     as_ana.post(f"/queries/bulk/?do=resume&key={hot.key}")
     assert SavedQuery.objects.get(pk=hot.pk).paused_at is None
+    own = as_ana.post("/queries/bulk/", {"do": "pause", "key": hot.key, "from": "page"}, follow=True)
+    assert own.redirect_chain == [(hot.get_absolute_url(), 302)]
+    assert f"/queries/bulk/?do=resume&amp;key={hot.key}&amp;from=page" in own.content.decode()
+    as_ana.post(f"/queries/bulk/?do=resume&key={hot.key}&from=page")
     assert len(PlanVersion.objects.first().value().queries) == 5
 
 
