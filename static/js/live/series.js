@@ -58,12 +58,14 @@ export class QuerySeries {
     return this.#bounded({ ...description, liveFrom, points: known });
   }
 
-  /** In order of time, as far back as is shown, and thinned where nobody could tell the points apart. */
+  /** In order of time, as far back as is shown, and thinned where nobody could tell the points apart. Results become
+   *  final in their order: what is still provisional before a final one never will be, as its query was paused. */
   #bounded(series) {
     const known = series.points;
     const ends = [...known.keys()].sort((a, b) => a - b);
     const newestFinal = ends.findLast((end) => known.get(end)[2]);
-    const kept = newestFinal === undefined ? ends : ends.filter((end) => end > newestFinal - this.#kept);
+    const stays = (end) => end > newestFinal || (end > newestFinal - this.#kept && known.get(end)[2]);
+    const kept = newestFinal === undefined ? ends : ends.filter(stays);
     const points = kept.map((end) => known.get(end));
     const detailFrom = Math.max(series.liveFrom, (newestFinal ?? -Infinity) - DETAIL_MS);
     const shown = thinned(points, this.#step, detailFrom);
