@@ -1,4 +1,7 @@
-"""Looks at pages as they stand, in both sizes and schemes, with axe-core and with what walk.js looks for."""
+"""Looks at pages as they stand, in both sizes and schemes, with axe-core and with what walk.js looks for.
+
+A script that fails is a finding, too.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ class Walk:
     def __init__(self, page: Page) -> None:
         self.page = page
         self._findings: list[str] = []
+        page.on("pageerror", lambda error: self._findings.append(f"{page.url}: {error}"))
 
     def go(self, address: str, until: str | None = None) -> None:
         """Look at the page of an address, once there is what the selector `until` asks for."""
