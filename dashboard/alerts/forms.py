@@ -295,7 +295,9 @@ class SilenceForm(forms.Form):
     """For how long nobody is told, of all groups or of one."""
 
     duration = forms.CharField(
-        error_messages={"required": "Say for how long, such as 2h."}, widget=_text(CODE, "2h")
+        initial="2h",
+        error_messages={"required": "Say for how long, such as 2h."},
+        widget=_text(CODE, "2h"),
     )
     reason = forms.CharField(
         required=False,
