@@ -119,7 +119,14 @@ def _member(told: dict[str, Any]) -> dict[str, Any]:
             **row,
             "at": datetime.fromtimestamp(row["end"] / 1000, UTC),
             "place": ", ".join(map(str, row["group"])),
+            "ours": _written(row["ours"]),
+            "theirs": _written(row["theirs"]),
         }
         for row in told["shown"]
     ]
     return {**told, "shown": rows, "equal": told["rows"] - told["different"]}
+
+
+def _written(value: Any) -> Any:
+    """Whole numbers as such: the job has every number as a double."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -15,6 +15,7 @@ from django.test import Client
 from kafka.admin import NewTopic
 
 from dashboard.models import SavedQuery, Source
+from dashboard.planning import service
 from dashboard.planning.verifying import Verifying
 from optimizer import Statistics, optimize
 from streaming.replay.engine import Engine
@@ -38,14 +39,16 @@ def own_places(settings: LazySettings, tmp_path: Path, broker: str) -> None:
 
 @pytest.fixture
 def by_device(broker: str, ana: User) -> SavedQuery:
-    """A query over five minutes that lie a little back."""
+    """A query over five minutes that lie a little back; some messages have no number where it reads one."""
     topic = f"readings-{uuid4().hex[:8]}"
     create_topics(broker, [NewTopic(topic, 2, 1)])
     began = int(time.time()) // 10 * 10_000 - 10 * 60_000
     producer = Producer({"bootstrap.servers": broker})
     for place, event in enumerate(events()):
         at = began + place * 100
-        producer.produce(topic, json.dumps({**event, "ts": at}), partition=place % 2, timestamp=at)
+        temp = "n/a" if place % 50 == 7 else event["temp"]
+        value = json.dumps({**event, "ts": at, "temp": temp})
+        producer.produce(topic, value, partition=place % 2, timestamp=at)
     producer.flush()
     source = Source.objects.create(
         connection=connection_to(broker),
@@ -68,11 +71,12 @@ def by_device(broker: str, ana: User) -> SavedQuery:
     )
 
 
-def results_of_the_job(query: SavedQuery) -> list[ResultBlock]:
+def results_of_the_job(*running: SavedQuery) -> list[ResultBlock]:
     """What the job makes of the topic: its own map task and shard."""
-    spec = query.source.spec()
+    spec = running[0].source.spec()
     span = SourceSpan(spec)
-    engine = Engine(spec, optimize(query.queries(), Statistics()), span.partitions, span.whole)
+    queries = [one for query in running for one in query.queries()]
+    engine = Engine(spec, optimize(queries, Statistics()), span.partitions, span.whole)
     for batch in span.batches(spec.types, int(time.time() * 1000)):
         engine.take(batch.rows)
     return engine.blocks
@@ -129,6 +133,23 @@ def test_all_rows_of_an_honest_job_are_equal_and_a_wrong_one_is_found(
     assert [row["end"] for row in rows if not row["equal"]] == [wrong.end]
     assert as_bo.get(f"/plan/verified/{task.key}/").status_code == 403
     assert "1 of" in as_ana.get(f"/plan/{by_device.source.key}/verify/").content.decode()
+
+
+def test_what_the_job_refused_for_another_query_is_left_out(
+    as_ana: Client, by_device: SavedQuery, broker: str, settings: LazySettings
+) -> None:
+    counted = SavedQuery.objects.create(
+        source=by_device.source,
+        name="All",
+        computations=[{"aggregate": "count"}],
+        windows=[{"range": "1m", "slide": "10s"}],
+        owner=by_device.owner,
+    )
+    service.replan(by_device.source, "Ana added “All”")
+    told(broker, Topics(settings.TOPIC_PREFIX).results, results_of_the_job(by_device, counted))
+    summary = verified(as_ana, counted).read("summary") or {}
+    assert summary["rows"] > 20
+    assert summary["different"] == 0
 
 
 def test_a_query_without_results_says_so(as_ana: Client, by_device: SavedQuery) -> None:
