@@ -51,7 +51,7 @@ def events(millrace: Millrace) -> Iterator[None]:
 
     def go_on() -> None:
         while not stop.wait(0.1):
-            for number in range(10):
+            for number in range(50):
                 send(number, int(time.time() * 1000))
 
     for number in range(12_000):
@@ -150,6 +150,80 @@ def test_what_if_is_worked_out_and_a_strategy_adopted_and_taken_back(plan: Page)
     plan.get_by_role("button", name="Let Millrace choose").click()
     expect(plan.get_by_text("Millrace chooses again")).to_be_visible()
     expect(plan.get_by_text("These trees are held.")).to_be_hidden()
+
+
+def test_another_number_of_nodes_is_previewed_and_adopted_and_its_history_drawn(plan: Page) -> None:
+    plan.goto(f"/plan/{TOPIC}/what-if/")
+    plan.get_by_label("Nodes", exact=True).select_option("2")
+    plan.wait_for_url("**nodes=2")
+    expect(plan.get_by_text("on 2 nodes; this plan costs")).to_be_visible()
+    plan.get_by_role("link", name="Preview G_RR", exact=True).click(timeout=PATIENCE_MS)
+    expect(plan.get_by_text("The trees run on 2 nodes, before on 1.")).to_be_visible()
+    plan.get_by_role("button", name="Adopt G_RR").click()
+    expect(plan.get_by_text("is adopted. Answers are the same; costs are not.")).to_be_visible()
+    expect(plan.get_by_text("trees on 2 nodes.")).to_be_visible()
+    expect(plan.locator(f'a.flow-band[href*="{TOPIC}"][aria-label*="node 2"]').first).to_be_visible()
+
+    plan.get_by_role("link", name="History").click()
+    plan.locator(".plan-history tbody tr").first.get_by_role("link").click()
+    expect(plan.get_by_role("heading", name="Who moved where")).to_be_visible()
+    picture = plan.get_by_role("img", name="Trees before at the left")
+    expect(picture).to_be_visible()
+    assert picture.locator(".change-band.is-move").count() > 0
+    assert picture.locator("text").count() > 4
+    expect(plan.get_by_text("The trees run on 2 nodes, before on 1.")).to_be_visible()
+
+    plan.get_by_role("link", name=re.compile(r"^Plan \d+$")).first.click()  # the one before
+    plan.get_by_role("link", name="Go back to this plan").click()
+    plan.get_by_role("button", name="Go back to plan").click()
+    expect(plan.get_by_text("has the trees of plan")).to_be_visible()
+    expect(plan.get_by_text(re.compile(r"trees? on 1 node\."))).to_be_visible()
+    plan.get_by_role("button", name="Let Millrace choose").click()
+    expect(plan.get_by_text("Millrace chooses again")).to_be_visible()
+
+
+def test_a_source_is_calibrated_anew(plan: Page) -> None:
+    calibration = plan.locator("#calibration")
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while (
+        calibration.get_by_text("measured", exact=True).count() == 0
+        or calibration.get_by_text("too few events lately").count()
+    ):
+        assert time.monotonic() < deadline
+        plan.wait_for_timeout(1_000)
+        plan.reload()
+    before = calibration.locator("tbody tr").count()
+    calibration.get_by_role("button", name="Calibrate anew").click()
+    expect(
+        plan.get_by_text("Calibrated: estimates reckon with what the newest batches took.")
+    ).to_be_visible()
+    newest = calibration.locator("tbody tr").nth(1)
+    expect(newest).to_contain_text("in use")
+    expect(newest).to_contain_text("admin")
+    assert calibration.locator("tbody tr").count() == before + 1
+    core_time = newest.locator("td").nth(2).inner_text()
+    assert float(core_time.replace(",", "")) > 0
+
+
+def test_home_says_in_numbers_what_sharing_saves(plan: Page) -> None:
+    plan.goto("/")
+    savings = plan.get_by_label("Savings")
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while savings.get_by_text("not measured yet").count():
+        assert time.monotonic() < deadline
+        plan.wait_for_timeout(1_000)
+        plan.reload()
+    queries, price = re.findall(r"[\d.]+", savings.get_by_role("heading").inner_text())
+    assert 0 < float(price) < int(queries)
+    with_sharing, without, in_hand = (
+        float(re.sub(r"[^\d.]", "", fact)) for fact in savings.locator(".plan-fact b").all_inner_texts()
+    )
+    assert 0 < with_sharing < without
+    assert in_hand > 0
+    for words in ("load with sharing", "load without", "in hand before saturation"):
+        expect(savings.get_by_text(words)).to_be_visible()
+    savings.get_by_role("link", name="See where the work goes").click()
+    expect(plan.get_by_role("heading", name="Where the work goes")).to_be_visible()
 
 
 def test_a_query_is_verified_row_by_row(plan: Page) -> None:
