@@ -32,7 +32,9 @@ def described(spec: QuerySpec, blocks: Iterable[ResultBlock]) -> Message:
         for group in top:
             points = _points(found, group)
             if points or not spec.group_by:
-                series.append({**place, **_measures(query), "group": list(group), **_thinned(points)})
+                measures = _measures(query)
+                thinned = _thinned(points, measures["slide"])
+                series.append({**place, **measures, "group": list(group), **thinned})
     return {
         "group_by": list(spec.group_by),
         "computations": [one.words for one in spec.computations],
@@ -90,17 +92,20 @@ def _value(block: ResultBlock, place: int) -> Any:
     return value if isfinite(value) else None
 
 
-def _thinned(points: list[Point]) -> Message:
-    """Few enough to draw: of every span its least and its greatest value, so that no peak is lost."""
+def _thinned(points: list[Point], slide: int) -> Message:
+    """Few enough to draw: of every span its least and its greatest value, so that no peak is lost.
+
+    `step` is how long a span is, 0 where all points are there: what lies nearer to each other is no gap.
+    """
     if len(points) <= MOST_POINTS:
-        return {"points": points, "of": len(points)}
+        return {"points": points, "of": len(points), "step": 0}
     size = -(-len(points) // (MOST_POINTS // 2))
     kept: list[Point] = []
     for low in range(0, len(points), size):
         span = points[low : low + size]
         ends = {min(span, key=_height)[0], max(span, key=_height)[0]}
         kept += [point for point in span if point[0] in ends]
-    return {"points": kept, "of": len(points)}
+    return {"points": kept, "of": len(points), "step": size * slide}
 
 
 def _height(point: Point) -> float:
