@@ -26,9 +26,19 @@ sys.path.insert(0, str(HERE.parent))
 from dashboard.platform import test_tools  # noqa: E402  # the project is not a package that is installed
 
 WIDE, NARROW = 1440, 390
-HIGH, LOW, TALL = 900, 560, 1180
+HIGH, LOW, TALL, WHOLE = 900, 560, 1180, 3_000
 SHEET_SCALE, GAP = 0.7, 24
 PATIENCE_MS = 60_000
+
+
+def job_told(page: Page) -> None:
+    """Wait until the socket has told how the job and the source of the page are."""
+    page.wait_for_function(
+        """() => {
+            const told = (place, word) => document.querySelector(place)?.textContent.includes(word) ?? true;
+            return told("#job-card", "running") && told("[data-live-source]", "partitions");
+        }"""
+    )
 
 
 def health_told(page: Page) -> None:
@@ -62,6 +72,7 @@ def messages_listed(page: Page) -> None:
     page.get_by_role("button", name="Pause").click()
     page.locator(".message-line").nth(4).click()
     page.get_by_text("How Millrace reads it").wait_for()
+    page.wait_for_timeout(1_000)  # the list scrolls to the line
 
 
 def letters_listed(page: Page) -> None:
@@ -147,18 +158,41 @@ def verified(page: Page) -> None:
     page.get_by_text("equal").first.wait_for()
 
 
+def events_opened(page: Page) -> None:
+    page.get_by_role("link", name="Events", exact=True).click()
+    page.get_by_role("heading", name="Events", exact=True).first.wait_for()
+
+
 def query_paused(page: Page) -> None:
     """A panel that says so; the query goes on afterwards."""
-    page.get_by_role("link", name="Events", exact=True).click()
+    events_opened(page)
     page.get_by_role("button", name="Pause").first.click()
     page.get_by_text("paused").first.wait_for()
     page.wait_for_timeout(1_000)
 
 
 def query_resumed(page: Page) -> None:
-    page.get_by_role("link", name="Events", exact=True).click()
+    events_opened(page)
     page.get_by_role("button", name="Resume").first.click()
     results_drawn(page)
+
+
+def link_made(page: Page) -> None:
+    """The dashboard as somebody sees it who has been sent a link."""
+    page.get_by_label("For what or whom").fill("the hall")
+    page.get_by_role("button", name="Make link").click()
+    page.goto(page.locator("#share-address").inner_text())
+    results_drawn(page)
+
+
+def version_opened(page: Page) -> None:
+    page.locator(".plan-history tbody a").first.click()
+    page.get_by_role("heading", name="Plan").first.wait_for()
+
+
+def keys_told(page: Page) -> None:
+    page.keyboard.press("?")
+    page.get_by_role("heading", name="Keys").wait_for()
 
 
 def read(page: Page) -> None:
@@ -171,6 +205,7 @@ class Scene:
     address: str
     until: Callable[[Page], None] = results_drawn
     height: int = HIGH
+    narrow_height: int = HIGH
     alone: bool = False  # a document shows the wide light one by itself
     # What `until` does is done once; then the page that it led to is opened again, until this.
     then: Callable[[Page], None] | None = None
@@ -181,13 +216,17 @@ SOURCE = "/sources/demo-sensors/"
 SIGN_IN = Scene("sign-in", "/", read)
 SCENES = (
     Scene("board", "/dashboards/demo/", alone=True),
-    Scene("panels", "/dashboards/panels/", height=TALL, alone=True),
+    Scene("panels", "/dashboards/panels/", height=TALL, narrow_height=WHOLE, alone=True),
     Scene("board-kiosk", "/dashboards/demo/?kiosk=1"),
     Scene("boards", "/dashboards/", read, LOW),
     Scene("board-new", "/dashboards/new/", read),
     Scene("board-share", "/dashboards/demo/share/", read, LOW),
+    Scene("shared", "/dashboards/demo/share/", link_made, then=results_drawn),
     Scene("panel-edit", "/dashboards/demo/", panel_edited, alone=True),
     Scene("home", "/", home_told, alone=True),
+    Scene("search", "/search/?q=temp", read, LOW),
+    Scene("keys", "/", keys_told),
+    Scene("not-found", "/nowhere/", read, LOW),
     Scene("people", "/people/", read, LOW),
     Scene("audit", "/audit/", read),
     Scene("account", "/account/", read),
@@ -207,13 +246,14 @@ SCENES = (
     Scene("plan", "/plan/", plan_drawn, alone=True),
     Scene("plan-what-if", "/plan/demo-sensors/what-if/", strategies_compared, alone=True),
     Scene("plan-preview", "/plan/demo-sensors/what-if/no_share/", strategy_previewed, alone=True),
-    Scene("plan-history", "/plan/demo-sensors/history/", read, alone=True),
     Scene("plan-verify", "/plan/demo-sensors/verify/", verified, alone=True, then=read),
     Scene("tokens", "/tokens/", read, LOW),
     Scene("api", "/api/docs", read),
     # From here on something is paused, or an alert fires, and pages say so.
     Scene("query-paused", "/queries/", query_paused, then=read),
     Scene("query", "/queries/", query_resumed, then=results_drawn),
+    Scene("plan-history", "/plan/demo-sensors/history/", read, alone=True),
+    Scene("plan-version", "/plan/demo-sensors/history/", version_opened, then=read),
     Scene("alert-new", "/queries/", alert_typed, alone=True),
     Scene("alert", "/queries/", alert_saved, then=results_drawn),
     Scene("alerts", "/alerts/", read, LOW),
@@ -250,7 +290,10 @@ def taken(browser: Browser, address: str, state: StorageState | None, scene: Sce
     pictures, place, until = [], scene.address, scene.until
     for form in FORMS:
         context = browser.new_context(
-            viewport={"width": form.width, "height": scene.height if form.width == WIDE else HIGH},
+            viewport={
+                "width": form.width,
+                "height": scene.height if form.width == WIDE else scene.narrow_height,
+            },
             base_url=address,
             storage_state=state,
             color_scheme="dark" if form.dark else "light",
@@ -258,9 +301,8 @@ def taken(browser: Browser, address: str, state: StorageState | None, scene: Sce
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto(place)
-        if state is not None:
-            page.locator("#job-card b").first.wait_for(state="attached")
         until(page)
+        job_told(page)
         pictures.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
         if scene.then is not None:
             place, until = page.url, scene.then
@@ -269,12 +311,17 @@ def taken(browser: Browser, address: str, state: StorageState | None, scene: Sce
 
 
 def sheet(pictures: list[Image.Image]) -> Image.Image:
-    """All forms of a page beside each other: wide and narrow, light above dark."""
-    high = max(picture.height for picture in pictures)
-    whole = Image.new("RGB", (WIDE + NARROW + 3 * GAP, 2 * high + 3 * GAP), "#8a93a3")
-    for at, picture in enumerate(pictures):
-        row, column = divmod(at, 2)
-        whole.paste(picture, (GAP + column * (WIDE + GAP), GAP + row * (high + GAP)))
+    """All forms of a page beside each other: light above dark, and narrow ones that are long in columns."""
+    light, narrow, _, _ = pictures
+    right = 2 * GAP + WIDE
+    below = 2 * GAP + light.height
+    places = [(GAP, GAP), (right, GAP), (GAP, below), (right, below)]
+    if narrow.height > light.height:
+        places[3] = (right + NARROW + GAP, GAP)
+    ends = [(x + one.width, y + one.height) for one, (x, y) in zip(pictures, places, strict=True)]
+    whole = Image.new("RGB", (max(x for x, _ in ends) + GAP, max(y for _, y in ends) + GAP), "#8a93a3")
+    for one, place in zip(pictures, places, strict=True):
+        whole.paste(one, place)
     size = (round(whole.width * SHEET_SCALE), round(whole.height * SHEET_SCALE))
     return whole.resize(size, Image.Resampling.LANCZOS)
 
