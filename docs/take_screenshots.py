@@ -10,6 +10,7 @@ is committed. Needs the test packages (./millrace test installs them) and Chromi
 """
 
 import io
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ def alert_typed(page: Page) -> None:
     page.get_by_role("link", name="New alert").click()
     page.get_by_label("Name").fill("Too hot")
     page.get_by_role("textbox", name="Value").fill("30")
-    page.get_by_text("would have fired").first.wait_for()
+    page.get_by_text(re.compile("^Would have fired")).first.wait_for()
     results_drawn(page)
 
 
