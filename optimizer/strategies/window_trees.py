@@ -19,7 +19,7 @@ from optimizer.workload import Group, Workload
 Windows = frozenset[Window]
 Members = frozenset[int]  # the units of one tree, by number
 
-ROUNDING = 1e-12  # of a cost: what is nearer than this is no difference
+ROUNDING = 1e-12  # of a cost or a rate: what is nearer than this is no difference
 
 
 class WindowTrees:
@@ -68,7 +68,9 @@ class WindowTrees:
     def _bound(self, one: Members, other: Members) -> float:
         (cost, windows), (other_cost, other_windows) = self._counted(one), self._counted(other)
         common = sum(sum(map(self._common_of(unit).__getitem__, one)) for unit in other)
-        edges = max(cost.edge_rate, other_cost.edge_rate, cost.edge_rate + other_cost.edge_rate - common)
+        # Rounded down: a sum that is too large by its last digit may lengthen a window by a whole partial.
+        together = (cost.edge_rate + other_cost.edge_rate - common) * (1 - ROUNDING)
+        edges = max(cost.edge_rate, other_cost.edge_rate, together)
         return self.costs.at_least(windows | other_windows, edges)
 
     def saves(self, one: Members, other: Members) -> bool:
@@ -82,7 +84,8 @@ class WindowTrees:
         if not rest:
             return self.cost(tree)
         own_edges = self.edge_rate(Members({unit})) - self.common_edges[unit, list(rest)].max()
-        return self.cost(tree) - self.cost_at_least(rest, self.edge_rate(tree) - own_edges)
+        edges = (self.edge_rate(tree) - own_edges) * (1 - ROUNDING)
+        return self.cost(tree) - self.cost_at_least(rest, edges)
 
     def cheapest_place(
         self, unit: int, trees: Iterable[Members], below: float = float("inf")

@@ -249,6 +249,16 @@ def test_each_family_has_common_slices_of_its_own() -> None:
     assert [group.feed for group in groups] == [None, 0, 0, None, 3, 3]
 
 
+def test_a_bound_is_not_lifted_by_its_last_digit() -> None:
+    """Half a partial more or less: with 0.16666666666666669 edges a second instead of 1/6 it would be one."""
+    shared = (query("q1", 12, 12, aggregate="min"), query("q0", 51, 12, aggregate="min"))
+    workload = Workload(shared, Statistics(rate=10))
+    trees = WindowTrees(families(workload.queries)[0], workload)
+    one, other = Members({0}), Members({1})
+    assert trees.merged_cost_at_least(one, other) <= trees.cost(one | other)
+    assert trees.freed_at_most(one | other, 0) >= trees.cost(one | other) - trees.cost(other)
+
+
 @given(workloads, st.data())
 def test_bounds_hold_without_counting(workload: Workload, data: st.DataObject) -> None:
     assume(workload.queries)
