@@ -189,7 +189,7 @@ class Headline:
     trees: int
     nodes: int
     topics: tuple[str, ...]
-    is_measured: bool
+    is_measured: bool  # most of the load: a source that is idle has nothing to measure
     beside_others: bool  # that its reader may not see
 
     @property
@@ -209,6 +209,7 @@ def headline(plans: Sequence[SourcePlan], others: Sequence[SourcePlan] = ()) -> 
     named, whole = [plan.overview for plan in plans], [plan.overview for plan in every]
     rate, used = sum(plan.statistics.rate for plan in every), sum(one.load for one in whole)
     evenly = rate / used - rate if used else 0.0  # if all sources grew alike
+    measured_load = sum(plan.overview.load for plan in every if plan.is_measured)
     return Headline(
         queries=sum(one.queries for one in named),
         price=sum(one.price for one in named),
@@ -218,7 +219,7 @@ def headline(plans: Sequence[SourcePlan], others: Sequence[SourcePlan] = ()) -> 
         trees=sum(len(one.rows) for one in named),
         nodes=max((len(plan.plan.nodes) for plan in plans), default=1),
         topics=tuple(plan.source.topic for plan in plans),
-        is_measured=all(plan.is_measured for plan in every),
+        is_measured=measured_load > used / 2,
         beside_others=bool(others),
     )
 

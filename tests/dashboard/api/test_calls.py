@@ -256,7 +256,7 @@ def test_the_reference_page_has_every_call_and_needs_nobody_elses_server(as_ana:
     page = as_ana.get("/api/docs").content.decode()
     for path, operations in described["paths"].items():
         for operation in operations.values():
-            assert f'id="{operation["operationId"].replace("_", "-")}"' in page, path
+            assert f'id="call-{operation["operationId"].replace("_", "-")}"' in page, path
     assert "https://" not in page
     assert as_ana.get("/api/").url == "/api/docs"
 
