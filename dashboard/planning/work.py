@@ -76,7 +76,8 @@ def measured_work(
         return {}
     costs = tree_seconds(counted, estimates)
     whole = sum(costs.values())
-    newest = told[-1].trees
+    whole_ones = counted[:-1] or counted  # of the newest some shards may not have told yet
+    newest = {tree_id: work for batch in whole_ones for tree_id, work in batch.trees.items()}
     nothing = TreeWork()
     return {
         tree_id: TreeMeasure(
