@@ -100,7 +100,8 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
         return redirect("queries")
     act, said, undone_by = BULK[asked]
     plans = act(queries, signed_in(request))
-    on_page = "page" in (request.GET.get("from"), request.POST.get("from"))  # of the one query
+    asked_from = request.GET.get("from") or request.POST.get("from")
+    on_page = asked_from == "page" and asked in ("pause", "resume")  # of the one query, which is still there
     asked_back = [("do", undone_by), *(("key", query.key) for query in queries)]
     back = urlencode([*asked_back, ("from", "page")] if on_page else asked_back)
     undo = f"{reverse('query-bulk')}?{back}" if undone_by else ""

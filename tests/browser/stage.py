@@ -28,6 +28,7 @@ from playwright.sync_api import Browser, StorageState
 
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics, create_topics
+from tests.browser.conftest import sign_in
 from tests.dashboard.live.messages import meter, status
 
 PASSWORD = "kingfisher-under-9"
@@ -240,10 +241,7 @@ def session_of_admin(browser: Browser, address: str) -> StorageState:
     """Signed in once, for all pages of a module."""
     context = browser.new_context(base_url=address)
     page = context.new_page()
-    page.goto("/")
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "admin", PASSWORD)
     page.wait_for_url(lambda url: "sign-in" not in url)
     state = context.storage_state()
     context.close()

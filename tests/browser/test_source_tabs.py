@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PASSWORD, Millrace
+from tests.browser.conftest import PASSWORD, Millrace, sign_in
 from tests.browser.test_managing import add_source, call, orders, produce
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
@@ -27,10 +27,7 @@ def far_page(browser: Browser, millrace: Millrace) -> Iterator[Page]:
     )
     context.set_default_timeout(60_000)
     page = context.new_page()
-    page.goto("/")
-    page.get_by_label("User name").fill("admin")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "admin", PASSWORD)
     page.wait_for_url(lambda url: "sign-in" not in url)
     yield page
     context.close()
