@@ -16,6 +16,7 @@ from benchmarks.engine.bench import (
     Bench,
     Millrace,
     Progress,
+    Rounds,
     alternate,
     batches,
     bench,
@@ -39,6 +40,7 @@ from streaming.lanes import Timeline
 from streaming.topics import create_topics
 
 TOPIC, LIVE = "events", "live"
+ONE_QUERY, HUNDRED_QUERIES = "1 query", "100 queries"
 LIVE_RATE = 50_000
 PER_BATCH = 500_000
 ONE = QuerySpec.single("one", "max", "temp", (WindowSpec("5m", "1s"),), ("device",)).queries()
@@ -67,14 +69,36 @@ FULL = Setting(Stream([Phase(workloads.LONGEST_SECONDS, 4_000), Phase(600, 20_00
 QUICK = Setting(Stream([Phase(120, 4_000), Phase(100, 20_000)]), 1, 300, 5.0)
 
 
+@dataclass(frozen=True)
+class Measured:
+    setting: Setting
+    rounds: Rounds
+    many: float  # events/s
+    live: Live
+
+    @property
+    def one(self) -> float:
+        return self.rounds.median(ONE_QUERY)
+
+    @property
+    def hundred(self) -> float:
+        return self.rounds.median(HUNDRED_QUERIES)
+
+
 def run(quick: bool, progress: Progress) -> Section:
-    setting = QUICK if quick else FULL
+    measured = _measured(QUICK if quick else FULL, progress)
+    return Section(
+        _sentences(measured), [_rates(measured), _profiles(measured.setting)], (), _figures(measured)
+    )
+
+
+def _measured(setting: Setting, progress: Progress) -> Measured:
     with bench("sharing") as stage:
         progress(f"filling a topic with {setting.stream.events:,} events")
         fill(stage.bootstrap_servers, TOPIC, setting.stream)
         runs: dict[str, Callable[[], float]] = {
-            "1 query": partial(_rate, stage, setting, ONE),
-            "100 queries": partial(_rate, stage, setting, workloads.queries(100)),
+            ONE_QUERY: partial(_rate, stage, setting, ONE),
+            HUNDRED_QUERIES: partial(_rate, stage, setting, workloads.queries(100)),
         }
         rounds = alternate(runs, setting.rounds, progress)
         many = _rate(stage, setting, workloads.queries(setting.many))
@@ -84,57 +108,66 @@ def run(quick: bool, progress: Progress) -> Section:
             f"one more than {setting.many - 1:,} at {LIVE_RATE:,} events/s: {live.planning:.1f} s to plan, "
             f"{live.adopting:.1f} s to adopt; {live.behind:.1f} s behind"
         )
-    one, hundred = rounds.median("1 query"), rounds.median("100 queries")
-    profiles = [_profile(len(queries), queries, setting) for queries in (ONE, workloads.queries(100))]
-    trees = {count: len(planned(workloads.queries(count)).trees) for count in (100, setting.many)}
-    return Section(
+    return Measured(setting, rounds, many, live)
+
+
+def _sentences(measured: Measured) -> list[str]:
+    many, live = measured.setting.many, measured.live
+    return [
+        f"A hundred queries of 20 users (seven ranges, five slides, five aggregates, two group-bys, "
+        f"three filters) run at {measured.hundred / measured.one:.2f} of the rate of one, in {_trees(100)} "
+        "trees.",
+        f"{many:,} queries on one source keep up with {measured.many:,.0f} events/s. On a live stream of "
+        f"{LIVE_RATE:,} events/s they are {live.behind:.1f} s behind what is sent, and one query more "
+        f"runs {live.planning + live.adopting:.1f} s after it was saved: {live.planning:.1f} s to plan, "
+        f"{live.adopting:.1f} s until the job has adopted the plan.",
+    ]
+
+
+def _rates(measured: Measured) -> Table:
+    many, rounds = measured.setting.many, measured.rounds
+    return Table(
+        "Sharing",
+        ["queries", "trees", "events/s", "rounds"],
         [
-            f"A hundred queries of 20 users (seven ranges, five slides, five aggregates, two group-bys, "
-            f"three filters) run at {hundred / one:.2f} of the rate of one, in {trees[100]} trees.",
-            f"{setting.many:,} queries on one source keep up with {many:,.0f} events/s. On a live stream of "
-            f"{LIVE_RATE:,} events/s they are {live.behind:.1f} s behind what is sent, and one query more "
-            f"runs {live.planning + live.adopting:.1f} s after it was saved: {live.planning:.1f} s to plan, "
-            f"{live.adopting:.1f} s until the job has adopted the plan.",
+            [1, 1, measured.one, rounds.spread(ONE_QUERY)],
+            [100, _trees(100), measured.hundred, rounds.spread(HUNDRED_QUERIES)],
+            [many, _trees(many), measured.many, None],
         ],
-        [
-            Table(
-                "Sharing",
-                ["queries", "trees", "events/s", "rounds"],
-                [
-                    [1, 1, one, rounds.spread("1 query")],
-                    [100, trees[100], hundred, rounds.spread("100 queries")],
-                    [setting.many, trees[setting.many], many, None],
-                ],
-                "The one query is the greatest temperature of each device over 5 minutes, every second.",
-            ),
-            Table(
-                f"What a batch of {PER_BATCH:,} events takes",
-                ["queries", "map task, s", "shards, s", "partials", "results"],
-                profiles,
-                "Core seconds in one process, neither Spark nor Kafka between: medians of the batches. The "
-                "hundred answer about as often as there are events, which no plan can share.",
-            ),
-        ],
-        (),
-        [
-            Figure("100 queries, against 1", hundred, "events/s", one, 0.6),
-            Figure(f"{setting.many:,} queries on one source", many, "events/s", target=50_000),
-            Figure(
-                f"{setting.many:,} queries on {LIVE_RATE:,} events/s, behind",
-                live.behind,
-                "s",
-                target=5.0,
-                lower_is_better=True,
-            ),
-            Figure(
-                f"a new plan of {setting.many:,} queries, made and adopted",
-                live.planning + live.adopting,
-                "s",
-                target=5.0,
-                lower_is_better=True,
-            ),
-        ],
+        "The one query is the greatest temperature of each device over 5 minutes, every second.",
     )
+
+
+def _trees(count: int) -> int:
+    return len(planned(workloads.queries(count)).trees)
+
+
+def _profiles(setting: Setting) -> Table:
+    return Table(
+        f"What a batch of {PER_BATCH:,} events takes",
+        ["queries", "map task, s", "shards, s", "partials", "results"],
+        [_profile(len(queries), queries, setting) for queries in (ONE, workloads.queries(100))],
+        "Core seconds in one process, neither Spark nor Kafka between: medians of the batches. The "
+        "hundred answer about as often as there are events, which no plan can share.",
+    )
+
+
+def _figures(measured: Measured) -> list[Figure]:
+    many, live = f"{measured.setting.many:,} queries", measured.live
+    return [
+        Figure("100 queries, against 1", measured.hundred, "events/s", measured.one, 0.6),
+        Figure(f"{many} on one source", measured.many, "events/s", target=50_000),
+        Figure(
+            f"{many} on {LIVE_RATE:,} events/s, behind", live.behind, "s", target=5.0, lower_is_better=True
+        ),
+        Figure(
+            f"a new plan of {many}, made and adopted",
+            live.planning + live.adopting,
+            "s",
+            target=5.0,
+            lower_is_better=True,
+        ),
+    ]
 
 
 def _rate(stage: Bench, setting: Setting, queries: Sequence[Query]) -> float:

@@ -21,7 +21,8 @@ NOTE = (
     "follow from the ends of windows on the results topic, stamped by the broker; “not full” means that the "
     "windows had not filled when the time was over, and such a rate still falls. Latency is from the end of "
     "a window to its final value on Kafka, the second of lateness included, at 200 events/s with one window "
-    "of 60 s. Memory is the peak of all the peer's processes, without the broker."
+    "of 60 s. Memory is the peak of all the peer's processes, without the broker; a JVM fills what it may "
+    "have, 12 GB for Flink (its state is faster on the heap, and twenty windows need it), 6 GB for Spark."
 )
 
 

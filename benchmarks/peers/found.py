@@ -21,7 +21,7 @@ class Setting:
     lead_in: Mapping[int, int]  # numbers of windows, and events per second while these fill
     measured: Phase
     rounds: int
-    most_seconds: float  # for one run
+    most_seconds: Mapping[int, float]  # for one run, by the number of windows
     warm_up: float  # seconds of a live stream before latency counts
     live: float  # seconds in which it counts
 

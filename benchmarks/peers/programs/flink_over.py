@@ -2,7 +2,7 @@
 
 import os
 
-os.environ["JVM_ARGS"] = "-Xms1g -Xmx4g -XX:+UseParallelGC"  # for the JVM that the imports start
+os.environ["JVM_ARGS"] = "-Xms1g -Xmx12g -XX:+UseParallelGC"  # for the JVM that the imports start
 
 from pyflink.common import Configuration
 from pyflink.table import EnvironmentSettings, TableEnvironment
