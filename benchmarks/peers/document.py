@@ -42,9 +42,10 @@ def _summary(found: Sequence[Found], setting: Setting) -> str:
     most = max(setting.lead_in)
     fastest = max(peers, key=lambda peer: peer.rate(most) or 0.0)
     rate, best = ours.rate(most), fastest.rate(most)
+    least = "" if fastest.is_full(most) else "at least "  # its rate would have fallen further
     opening = (
-        f"With {most} windows every second Millrace takes {rate / best:.1f} times the events of the fastest "
-        f"peer, {fastest.contestant.label}."
+        f"With {most} windows every second Millrace takes {least}{rate / best:.1f} times the events of the "
+        f"fastest peer, {fastest.contestant.label}."
         if rate and best
         else "Not every figure could be had: the table says why."
     )
@@ -91,8 +92,8 @@ def rate_cell(one: Found, windows: int) -> Cell:
 def _spreads(found: Sequence[Found], counts: Sequence[int]) -> Table:
     rows: list[list[Cell]] = []
     for one in found:
-        for count, paces in one.paces.items():
-            rates = [pace.events_per_second for pace in paces]
+        for count in (count for count in counts if count in one.paces):
+            rates = [pace.events_per_second for pace in one.paces[count]]
             rows.append([one.contestant.label, count, len(rates), min(rates), max(rates)])
     headings = ["", "windows", "rounds", "least events/s", "most events/s"]
     return Table("Spread of the rounds", headings, rows)

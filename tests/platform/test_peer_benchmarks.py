@@ -223,3 +223,10 @@ def test_the_document_names_the_fastest_peer() -> None:
         "takes 3.0 times the events of the fastest peer, Fast."
         in document.report([ours, slow, fast], QUICK).summary
     )
+
+
+def test_a_peer_whose_windows_did_not_fill_is_at_least_so_far_behind() -> None:
+    ours, peer = (Found(Contestant(name, "flink_hop")) for name in ("Millrace", "Peer"))
+    ours.paces = {count: [Pace(300.0, True)] for count in QUICK.lead_in}
+    peer.paces = {count: [Pace(100.0, False)] for count in QUICK.lead_in}
+    assert "takes at least 3.0 times the events" in document.report([ours, peer], QUICK).summary
