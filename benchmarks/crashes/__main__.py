@@ -8,13 +8,17 @@ finds in the very messages of the topic. The seed is printed; `MILLRACE_CRASH_SE
 import os
 import secrets
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from django.conf import settings
+
 from benchmarks.crashes.installation import Installation
 from benchmarks.crashes.rounds import Trial
+from benchmarks.crashes.verdict import Verdict
 from benchmarks.figures import Figure
+from benchmarks.report import Report, Table, write
 
 SHARES = {"worker": 12, "job": 2, "JVM": 2, "broker": 3, "disk": 1}  # of twenty rounds
 
@@ -39,14 +43,37 @@ def main(quick: bool, progress: Callable[[str], None]) -> list[Figure]:
         verdict = trial.run(chosen)
     for problem in verdict.problems:
         progress(problem)
-    return [
-        Figure("rounds", len(chosen), "crashes"),
-        Figure("messages", verdict.messages, "messages"),
-        Figure("final answers compared with DuckDB", verdict.answers, "answers"),
-        Figure("final blocks told again, alike", verdict.repeated_blocks, "blocks"),
-        Figure("differences", len(verdict.problems), "differences", target=0, lower_is_better=True),
-        *[
-            Figure(f"from the crash of a {victim} to the second batch after it, median", median(times), "s")
-            for victim, times in sorted(trial.recoveries.items())
+    directory = (settings.VAR_DIR if quick else settings.BASE_DIR / "docs") / "benchmarks"
+    found = report(trial.recoveries, verdict, seed)
+    progress(f"written to {write(found, 'crashes', directory, benchmark='crashes', quick=quick)}")
+    return list(found.figures)
+
+
+def report(recoveries: Mapping[str, Sequence[float]], verdict: Verdict, seed: int) -> Report:
+    rounds = sum(map(len, recoveries.values()))
+    problems = len(verdict.problems)
+    differ = "none differs" if not problems else f"{problems:,} differ"
+    victims_table = Table(
+        "Victims",
+        ["victim", "crashes", "median s", "longest, s"],
+        [[victim, len(times), median(times), max(times)] for victim, times in sorted(recoveries.items())],
+        "From the crash to the second batch after it; the full disk from the moment it was filled, and it "
+        "stays full for up to three seconds after the job has said so.",
+    )
+    return Report(
+        "Crashes",
+        f"After {rounds} crashes in a row, {verdict.answers:,} final answers over {verdict.messages:,} "
+        f"messages are compared with DuckDB's: {differ}. In each round one part ends by SIGKILL, or the disk "
+        "fills, at a random moment while events flow and plans change: the job (its Python driver), its JVM, "
+        "a Python worker, the broker. Results, counts and dead letters are compared with the messages that "
+        f"are in the topic. Seed {seed}.",
+        [victims_table],
+        (),
+        [
+            Figure("differences", problems, "differences", target=0, lower_is_better=True),
+            Figure("rounds", rounds, "crashes"),
+            Figure("messages", verdict.messages, "messages"),
+            Figure("final answers compared with DuckDB", verdict.answers, "answers"),
+            Figure("final blocks told again, alike", verdict.repeated_blocks, "blocks"),
         ],
-    ]
+    )

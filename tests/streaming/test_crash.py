@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from benchmarks.crashes.__main__ import victims
+from benchmarks.crashes.__main__ import report, victims
 from benchmarks.crashes.installation import Installation
 from benchmarks.crashes.rounds import LASTING, Trial
 from benchmarks.crashes.verdict import Answers, Log, Verdict, check_group_windows, check_window
@@ -28,6 +28,16 @@ def test_twenty_crashes_in_a_row_lose_nothing_and_double_nothing(tmp_path: Path)
     assert verdict.problems == []
     assert verdict.answers > 1_000
     assert installation.job_starts > 4
+
+
+def test_the_document_tells_crashes_and_differences() -> None:
+    recoveries = {"worker": [1.0, 2.0, 6.0], "broker": [3.0]}
+    found = report(recoveries, Verdict(messages=50, answers=20), seed=7)
+    assert "After 4 crashes in a row, 20 final answers over 50 messages" in found.summary
+    assert "none differs" in found.summary
+    assert list(found.tables[0].rows) == [["broker", 1, 3.0, 3.0], ["worker", 3, 2.0, 6.0]]
+    assert "1 differ" in report(recoveries, Verdict(problems=["wrong"]), seed=7).summary
+    assert report(recoveries, Verdict(problems=["wrong"]), seed=7).figures[0].met is False
 
 
 def test_the_verdict_notices_what_is_missing_wrong_or_too_much() -> None:
