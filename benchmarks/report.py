@@ -207,6 +207,9 @@ def draw(chart: Chart, path: Path) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if len(chart.series) > LEGEND_INSIDE:
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    elif len(chart.series) > 1 and chart.kind == "bar":  # bars leave no corner free
+        above = (0.0, 1.0)
+        axes.legend(fontsize=8, loc="lower left", bbox_to_anchor=above, ncols=LEGEND_INSIDE, frameon=False)
     elif len(chart.series) > 1:
         axes.legend(fontsize=8, framealpha=0.8)
     pixels = BytesIO()
@@ -250,7 +253,8 @@ def _draw_bars(chart: Chart, axes: Axes) -> None:
     axes.set_xticks(list(places), names, fontsize=8)
     axes.set_xlim(-0.5, len(names) - 0.5)
     if sum(map(len, names)) > MOST_LETTERS_BELOW:
-        axes.tick_params(axis="x", rotation=30)
+        for label in axes.get_xticklabels():
+            label.set(rotation=30, horizontalalignment="right", rotation_mode="anchor")
 
 
 def _plotted(values: Values) -> list[float]:

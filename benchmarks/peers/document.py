@@ -19,7 +19,8 @@ NOTE = (
     "bytes from 4 partitions, allow 1 s of lateness, keep checkpoints (Millrace and Spark with every batch, "
     "Flink, Bytewax and Pathway every 10 s, Quix Streams every 5 s) and write final results to Kafka. Rates "
     "follow from the ends of windows on the results topic, stamped by the broker; “not full” means that the "
-    "windows had not filled when the time was over, and such a rate still falls. Latency is from the end of "
+    "windows had not filled when the time was over, and such a rate still falls. With one window the stream "
+    "is short, and its first batches, while a program still warms up, count. Latency is from the end of "
     "a window to its final value on Kafka, the second of lateness included, at 200 events/s with one window "
     "of 60 s. Memory is the peak of all the peer's processes, without the broker; a JVM fills what it may "
     "have, 12 GB for Flink (its state is faster on the heap, and twenty windows need it), 6 GB for Spark."
@@ -114,7 +115,7 @@ def _latencies(found: Sequence[Found]) -> Chart:
         "99th percentile": [one.latency(99) for one in found],
     }
     labels = [_plain(one) for one in found]
-    return Chart("Latency of final values", "", "ms", labels, series, log_y=True, kind="bar")
+    return Chart("Latency of final values", "", "ms", labels, series, kind="bar")
 
 
 def _has_values(chart: Chart) -> bool:
