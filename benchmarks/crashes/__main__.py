@@ -55,7 +55,7 @@ def report(recoveries: Mapping[str, Sequence[float]], verdict: Verdict, seed: in
     differ = "none differs" if not problems else f"{problems:,} differ"
     victims_table = Table(
         "Victims",
-        ["victim", "crashes", "median s", "longest, s"],
+        ["victim", "crashes", "median, s", "longest, s"],
         [[victim, len(times), median(times), max(times)] for victim, times in sorted(recoveries.items())],
         "From the crash to the second batch after it; the full disk from the moment it was filled, and it "
         "stays full for up to three seconds after the job has said so.",
