@@ -206,13 +206,21 @@ class Member(msgspec.Struct, frozen=True, array_like=True):
         return pieces
 
 
+class Wait(msgspec.Struct, frozen=True, array_like=True):
+    """Of windows that end after an instant, those wait that start before slices fit."""
+
+    after: int
+    fits: int
+
+
 class Past(msgspec.Struct, frozen=True, array_like=True):
     """A lane that ends where a plan took effect, for queries that came with it; to be made of old events."""
 
     lane: Lane
     version: int  # of the plan
-    queries: dict[str, int]  # with the start from which on their windows are whole without it
-    after: int  # windows that end later wait for it
+    # By query; more than one where it had waited for another past when the plan came. Each holds for windows
+    # that end before the next begins.
+    waits: dict[str, tuple[Wait, ...]]
 
 
 class Timeline(msgspec.Struct, frozen=True, array_like=True):
@@ -248,6 +256,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
             known = lanes.get(current.pop(tree.id, ""))
             share = share_of(plan, tree.node)
             lane = self._lane_for(tree, laid_out, known, plan.version, instant, share)
+            if known is not None and known.id != lane.id:
+                lanes[known.id] = known.closed_at(instant)
             by = own[tree.fed_by].id if tree.fed_by else None
             own[tree.id] = lanes[lane.id] = lane.fed(by, instant)
         for tree in plan.trees:
@@ -320,7 +330,8 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         # In the same shards: a lane that moves to another node leaves its slices behind.
         lanes = {old.id: old for old in self.lanes if old.share == lane.share and old.signature.holds(needed)}
         for member in self.members:
-            if member.query == query.id and member.segments[-1].lane in lanes:
+            is_same = (member.query, member.window) == (query.id, query.window)
+            if is_same and member.segments[-1].lane in lanes:
                 return member.segments
         donors = [old for old in lanes.values() if old.kept and old.until == LATEST]
         if not donors:
@@ -351,13 +362,15 @@ class Timeline(msgspec.Struct, frozen=True, array_like=True):
         for member in self.members:
             horizon = self._horizon(member, watermark)
             for segment in member.segments:
-                reached[segment.lane] = min(horizon, reached.get(segment.lane, horizon))
+                # What it came too late for may have been let go; nothing is, after the watermark.
+                since = min(max(segment.since, horizon), watermark)
+                reached[segment.lane] = min(since, reached.get(segment.lane, since))
         for lane in self.lanes:
             yield lane.id, reached.get(lane.id, watermark)
 
     def _horizon(self, member: Member, watermark: int) -> int:
         """How far back its windows reach that are not told yet, with those that still lack their past."""
-        lacking = (past.lane.until for past in self.pasts if member.query in past.queries)
+        lacking = (past.lane.until for past in self.pasts if member.query in past.waits)
         return min(watermark - member.range, *lacking, LATEST)
 
 

@@ -97,7 +97,7 @@ def _recall(shard: "Shard") -> dict[str, object] | None:
     pasts = recall.of_version(shard.meta.timeline, recalled.version)
     if not pasts:
         return None
-    queries = sorted(query for past in pasts for query in past.queries)
+    queries = sorted(query for past in pasts for query in past.waits)
     return {"queries": queries, "read": recalled.read, "messages": recalled.messages}
 
 

@@ -12,7 +12,19 @@ from collections.abc import Iterator
 import msgspec
 
 from streaming.aggregates.states import parts_of
-from streaming.lanes import EARLIEST, LATEST, Cut, Lane, Member, Past, Segment, Signature, Timeline, make_edge
+from streaming.lanes import (
+    EARLIEST,
+    LATEST,
+    Cut,
+    Lane,
+    Member,
+    Past,
+    Segment,
+    Signature,
+    Timeline,
+    Wait,
+    make_edge,
+)
 from streaming.placement import Share
 
 
@@ -35,11 +47,13 @@ def with_pasts(known: Timeline, adopted: Timeline, instant: int, watermark: int)
     `known` is the one before, which may have had queries that still wait for theirs.
     """
     settled = {_identity(member) for member in known.members}
+    waited = _waits_before(known, adopted)
     lanes = {lane.id: lane for lane in adopted.lanes}
     lacking = [
         member
         for member in adopted.members
-        if _identity(member) not in settled and _lacks_past(lanes, member, instant, watermark)
+        if _identity(member) not in settled
+        and (member.query in waited or _lacks_past(lanes, member, instant, watermark))
     ]
     for member in lacking:
         make_edge(lanes, member.segments[-1].lane, instant)
@@ -48,8 +62,21 @@ def with_pasts(known: Timeline, adopted: Timeline, instant: int, watermark: int)
     return msgspec.structs.replace(
         adopted,
         lanes=tuple(lanes.values()),
-        pasts=(*waiting, *_pasts(adopted, lacking, instant, watermark)),
+        pasts=(*waiting, *_pasts(adopted, lacking, waited, instant, watermark)),
     )
+
+
+def _waits_before(known: Timeline, adopted: Timeline) -> dict[str, tuple[Wait, ...]]:
+    """Of queries that still wait for a past and mean the same in the new plan: their windows are owed."""
+    before = {member.query: _meaning(known, member) for member in known.members}
+    alike = {m.query for m in adopted.members if before.get(m.query) == _meaning(adopted, m)}
+    return {query: waits for past in known.pasts for query, waits in past.waits.items() if query in alike}
+
+
+def _meaning(timeline: Timeline, member: Member) -> tuple[object, ...]:
+    """What the answers of a member depend on, wherever its slices are."""
+    signature = timeline.lane(member.segments[-1].lane).signature
+    return (member.aggregate, member.field, member.window, signature.where, signature.group_by)
 
 
 def _identity(member: Member) -> tuple[object, ...]:
@@ -77,7 +104,13 @@ def fits_from(lanes: dict[str, Lane], member: Member) -> int:
     return fits
 
 
-def _pasts(timeline: Timeline, lacking: list[Member], instant: int, watermark: int) -> Iterator[Past]:
+def _pasts(
+    timeline: Timeline,
+    lacking: list[Member],
+    waited: dict[str, tuple[Wait, ...]],
+    instant: int,
+    watermark: int,
+) -> Iterator[Past]:
     """One for all members that gather the same events by the same groups."""
     lanes = {lane.id: lane for lane in timeline.lanes}
     alike: dict[tuple[Signature, Share], list[Member]] = {}
@@ -87,6 +120,11 @@ def _pasts(timeline: Timeline, lacking: list[Member], instant: int, watermark: i
         alike.setdefault((signature, own.share), []).append(member)
     for number, ((signature, share), members) in enumerate(alike.items()):
         classes = sorted(set().union(*(member.window.edge_classes for member in members)))
+        waits = {
+            member.query: (*waited.get(member.query, ()), Wait(watermark, fits_from(lanes, member)))
+            for member in members
+        }
+        since = min(waits[member.query][0].after - member.range for member in members)
         lane = Lane(
             f"past.{timeline.version}.{number}",
             tree="",
@@ -94,20 +132,19 @@ def _pasts(timeline: Timeline, lacking: list[Member], instant: int, watermark: i
             signature=msgspec.structs.replace(
                 signature, parts=parts_of(member.aggregate for member in members)
             ),
-            cuts=(Cut(watermark - max(member.range for member in members), instant, tuple(classes)),),
+            cuts=(Cut(since, instant, tuple(classes)),),
             share=share,
             read_back=True,
         )
-        fits = {member.query: fits_from(lanes, member) for member in members}
-        yield Past(lane, timeline.version, fits, watermark)
+        yield Past(lane, timeline.version, waits)
 
 
 def _still_wanted(past: Past, known: Timeline, adopted: Timeline, new: set[str]) -> Past | None:
     """For those of its queries that go on unchanged."""
     before = {member.query: _identity(member) for member in known.members}
     going_on = {member.query for member in adopted.members if before.get(member.query) == _identity(member)}
-    queries = {query: fits for query, fits in past.queries.items() if query in going_on - new}
-    return msgspec.structs.replace(past, queries=queries) if queries else None
+    waits = {query: waits for query, waits in past.waits.items() if query in going_on - new}
+    return msgspec.structs.replace(past, waits=waits) if waits else None
 
 
 # --- reading it ---------------------------------------------------------------------------------------
@@ -122,21 +159,23 @@ def next_wanted(timeline: Timeline, watermark: int) -> tuple[int, int] | None:
     return version, min(past.lane.since for past in ready if past.version == version)
 
 
-def owed(timeline: Timeline, version: int, whole_from: int) -> dict[str, tuple[int, int]]:
-    """By query whose windows waited for a past: they end after the one instant and start before the other.
+def owed(timeline: Timeline, version: int) -> dict[str, tuple[Wait, ...]]:
+    """By query whose windows waited for a past of this plan: which of them."""
+    return {query: waits for past in of_version(timeline, version) for query, waits in past.waits.items()}
+
+
+def has_waited(waits: tuple[Wait, ...], start: int, end: int, whole_from: int) -> bool:
+    """Whether a window was not told when it ended.
 
     `whole_from` is that of the stream, before which no lane has all events but those that are read back.
     """
-    return {
-        query: (past.after, max(fits, whole_from))
-        for past in of_version(timeline, version)
-        for query, fits in past.queries.items()
-    }
+    at_its_end = next((wait for wait in reversed(waits) if wait.after < end), None)
+    return at_its_end is not None and start < max(at_its_end.fits, whole_from)
 
 
 def lacking(timeline: Timeline) -> dict[str, int]:
     """By query that waits for its past: its windows that start earlier wait, too."""
-    return {query: fits for past in timeline.pasts for query, fits in past.queries.items()}
+    return {query: waits[-1].fits for past in timeline.pasts for query, waits in past.waits.items()}
 
 
 def of_version(timeline: Timeline, version: int) -> list[Past]:
@@ -149,7 +188,7 @@ def of_version(timeline: Timeline, version: int) -> list[Past]:
 def granted(timeline: Timeline, version: int, whole_from: int) -> Timeline:
     """With the pasts of a plan, which have been read, in use: as far back as they are whole."""
     done = of_version(timeline, version)
-    by_query = {query: past.lane for past in done for query in past.queries}
+    by_query = {query: past.lane for past in done for query in past.waits}
     members = tuple(
         _with_past(member, by_query[member.query], whole_from) if member.query in by_query else member
         for member in timeline.members

@@ -219,16 +219,16 @@ class Shard:
 
     def _use_pasts(self, recalled: Recalled) -> list[tuple[int, Member]]:
         """Answer from what was read back from now on; windows that have ended and were not whole before."""
-        owed = recall.owed(self.meta.timeline, recalled.version, self.meta.whole_from)
+        owed = recall.owed(self.meta.timeline, recalled.version)
         self.redefine(recall.granted(self.meta.timeline, recalled.version, recalled.whole_from))
         waited = (
-            (member, *owed[member.query]) for member in self.meta.timeline.members if member.query in owed
+            (member, owed[member.query]) for member in self.meta.timeline.members if member.query in owed
         )
         return [
             (end, member)
-            for member, after, before in waited
-            for end in self._ends(member, after, self.meta.watermark.value)
-            if end - member.range < before
+            for member, waits in waited
+            for end in self._ends(member, waits[0].after, self.meta.watermark.value)
+            if recall.has_waited(waits, end - member.range, end, self.meta.whole_from)
         ]
 
     def _adopt(self, reports: list[TaskReport], outcome: Outcome) -> bool:

@@ -11,6 +11,7 @@ from optimizer.plan import Plan
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.input_stream import PastInput, Range
+from streaming.lanes import LATEST
 from streaming.recall import next_wanted
 from tests.streaming.engine import Engine, Event, brute_force, plan_of
 
@@ -195,30 +196,87 @@ def test_whatever_is_read_when_the_answers_are_those_of_the_definition(data: st.
             assert own.keys() >= {key for key in expected if key[1] > since[each.id]}
 
 
-def test_trees_run_in_the_shards_of_their_nodes_and_take_their_past_along_when_they_move() -> None:
-    queries = [
-        query("a", 20_000, 2_000, group_by=("device",)),
-        query("b", 6_000, 3_000, "sum", group_by=("device",)),
-    ]
-    events = [event(at * 370, f"d{at % 7}", temp=float(at * 7 % 11)) for at in range(160)]
+MOVED = [
+    query("a", 20_000, 2_000, "mean", group_by=("device",)),
+    query("b", 6_000, 3_000, "sum", group_by=("device",)),
+]
 
-    def placed(version: int, nodes: dict[str, int]) -> Plan:
-        plan = plan_of([[each] for each in queries], version=version)
-        trees = tuple(replace(tree, node=nodes[tree.queries[0].id]) for tree in plan.trees)
-        return replace(plan, trees=trees, nodes=(1.0, 1.0))
+
+def placed(version: int, *nodes: int) -> Plan:
+    """With a tree for each of the queries that move, on these of two nodes."""
+    plan = plan_of([[each] for each in MOVED], version=version)
+    trees = tuple(replace(tree, node=node) for tree, node in zip(plan.trees, nodes, strict=True))
+    return replace(plan, trees=trees, nodes=(1.0, 1.0))
+
+
+def test_trees_run_in_the_shards_of_their_nodes_and_take_their_past_along_when_they_move() -> None:
+    events = [event(at * 370, f"d{at % 7}", temp=float(at * 7 % 11)) for at in range(160)]
 
     def shards_of(name: str) -> set[int]:
         lanes = [m.segments[-1].lane for m in engine.timeline.members if m.query == name]
         return {shard.number for shard in engine.workers if shard.lanes[lanes[0]].starts()}
 
-    engine = Engine(placed(1, {"a": 0, "b": 1}), shards=4)
+    engine = Engine(placed(1, 0, 1), shards=4)
     reading = ReadingBack(engine, most=25)
     for batch in range(16):
         part = events[batch * 10 : batch * 10 + 10]
-        engine.batch({0: part}, plan=placed(2, {"a": 1, "b": 1}) if batch == 8 else None, past=reading.next())
+        engine.batch({0: part}, plan=placed(2, 1, 1) if batch == 8 else None, past=reading.next())
         if batch == 6:
             assert shards_of("a") == {0, 1} and shards_of("b") == {2, 3}
         if batch == 15:
             assert shards_of("a") == shards_of("b") == {2, 3}
     engine.batch(end=True)
-    assert engine.finals() == brute_force(queries, events)
+    assert engine.finals() == brute_force(MOVED, events)
+
+
+@st.composite
+def drawn_plan(draw: st.DrawFn, queries: list[Query], version: int) -> Plan:
+    """Some that share trees and some that do not, on one node or on either of two."""
+    together: dict[tuple[int, str], list[Query]] = {}
+    for each in draw(st.permutations(queries)):
+        kind = "sum" if each.aggregate == "mean" else each.aggregate  # made of the same partials
+        together.setdefault((draw(st.integers(0, 1)), kind), []).append(each)
+    plan = plan_of(list(together.values()), version=version)
+    if draw(st.booleans()):
+        return plan
+    trees = tuple(replace(tree, node=draw(st.integers(0, 1))) for tree in plan.trees)
+    return replace(plan, trees=trees, nodes=(1.0, 1.0))
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_however_fast_plans_follow_each_other_no_window_is_missed_or_wrong(data: st.DataObject) -> None:
+    windows = st.tuples(st.integers(1, 30), st.integers(1, 10), st.sampled_from(["sum", "mean", "max"]))
+    queries = [
+        query(f"q{number}", range_ * 500, slide * 500, aggregate, group_by=("device",))
+        for number, (range_, slide, aggregate) in enumerate(
+            data.draw(st.lists(windows, min_size=2, max_size=4))
+        )
+    ]
+    joined = [0, *(data.draw(st.integers(0, 11)) for _ in queries[1:])]  # the batch after which each is there
+    engine = Engine(data.draw(drawn_plan([q for q, at in zip(queries, joined, strict=True) if not at], 1)))
+    reading = ReadingBack(engine, most=data.draw(st.integers(1, 40)))
+    events, final_until = [], {each.id: 0 for each, at in zip(queries, joined, strict=True) if not at}
+    plans = [engine.plan]
+    changes = data.draw(st.sets(st.integers(1, 11))) | set(joined) - {0}
+    for batch in range(16):
+        part = [
+            event(at * 370 - at * 7 % 13 * 70, "abc"[at % 3], at % 17)
+            for at in range(batch * 10, batch * 10 + 10)
+        ]
+        events += part
+        present = [each for each, at in zip(queries, joined, strict=True) if at <= batch]
+        plan = data.draw(drawn_plan(present, batch + 1)) if batch in changes else None
+        plans += [plan] if plan is not None else []
+        final_until = {each.id: engine.watermark for each in present} | final_until
+        engine.batch({0: part}, plan=plan, past=reading.next())
+        if data.draw(st.booleans()):
+            engine.restart()
+    while (past := reading.next()) is not None:
+        engine.batch(past=past)
+    engine.batch(end=True)
+    expected = brute_force(queries, events)
+    assert engine.finals() == {
+        key: answer for key, answer in expected.items() if key[1] > final_until[key[0]]
+    }
+    assert len([lane for lane in engine.timeline.lanes if lane.until == LATEST]) == len(plans[-1].trees)
