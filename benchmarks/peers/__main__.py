@@ -47,7 +47,7 @@ FAR_BEHIND = 1 / 20  # of the fastest
 # One window is full soon. Many are not, for those who are slow: their lead-in is as dense as what is
 # measured, else the rate of windows that are not full would be that of another stream.
 FULL = Setting(
-    60, {1: 1_000, 5: 20_000, 20: 20_000}, Phase(300, 20_000), 3, {1: 300, 5: 300, 20: 600}, 25, 40
+    60, {1: 1_000, 5: 20_000, 20: 20_000}, Phase(300, 20_000), 3, {1: 300, 5: 300, 20: 1_000}, 25, 40
 )
 QUICK = Setting(15, {1: 1_000, 5: 20_000}, Phase(100, 20_000), 1, {1: 60, 5: 60}, 15, 15)
 

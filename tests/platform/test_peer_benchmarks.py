@@ -1,6 +1,7 @@
 """Benchmarks beside peers: rows are judged rightly, rates follow from results, the document tells all."""
 
 import math
+import sys
 from pathlib import Path
 
 import msgspec
@@ -9,9 +10,9 @@ import pytest
 
 from benchmarks.engine.events import START, Phase, Stream
 from benchmarks.engine.kafka import Message
-from benchmarks.peers import document, rows
+from benchmarks.peers import document, rows, runs
 from benchmarks.peers.__main__ import FULL, QUICK, SECTIONS
-from benchmarks.peers.contestants import CONTESTANTS, PROGRAMS, Contestant
+from benchmarks.peers.contestants import CONTESTANTS, PROGRAMS, Contestant, Installed
 from benchmarks.peers.environments import FLINK_CONNECTOR, Jar, NotInstalled, jar_path
 from benchmarks.peers.found import Found, Part, Setting
 from benchmarks.peers.rows import Comparison, Key, Pace, Told
@@ -155,6 +156,44 @@ def test_windows_can_fill_before_they_are_measured(setting: Setting) -> None:
         lead_in = setting.stream(windows).phases[0]
         assert lead_in.seconds == max(setting.ranges(windows))
         assert lead_in.per_second >= 1_000, "every device speaks in every second"
+
+
+class Slow(Installed):
+    """Tells one window at once and another some seconds later; `jars` says where they end."""
+
+    def commands(self, work: Path) -> list[list[str]]:
+        program = """
+import json, os, time
+from kafka import KafkaProducer
+producer = KafkaProducer(bootstrap_servers=os.environ["SERVERS"])
+for end in os.environ["JARS"].split():
+    row = {"range": 5, "device": "d0", "end": int(end), "max": 1.0}
+    producer.send(os.environ["RESULTS"], json.dumps(row).encode()).get(10)
+    time.sleep(11.5)
+time.sleep(60)
+"""
+        return [[str(self.python), "-c", program]]
+
+
+@pytest.mark.parametrize(
+    ("first", "most_memory", "why"),
+    [(60, 16e9, ""), (40, 16e9, runs.NOT_IN_TIME), (60, 1e6, "took more than 0 GB")],
+)
+def test_a_contestant_is_left_when_it_is_far_off_at_half_time_or_takes_too_much(
+    broker: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first: int,
+    most_memory: float,
+    why: str,
+) -> None:
+    monkeypatch.setattr(runs, "MOST_MEMORY", most_memory)
+    monkeypatch.setattr(runs, "QUIET_SECONDS", 1.0)
+    slow = Slow(Contestant("Slow", "slow"), Path(sys.executable), f"{SECOND + first} {SECOND + 100}")
+    task = runs.Task("unread", [5], SECOND + 100, most_seconds=16)
+    ran = runs.run(slow, broker, task, tmp_path, lambda text: None)
+    assert ran.cut_short == why
+    assert ran.peak_memory > 0
 
 
 def stand_in_java(path: Path, script: str) -> Path:
