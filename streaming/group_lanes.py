@@ -26,7 +26,7 @@ class GroupLane(msgspec.Struct, frozen=True, array_like=True):
     parts: tuple[str, ...]  # which states are kept (streaming/aggregates/states.py)
     since: int  # events before it are not counted
     asked: tuple[Asked, ...]
-    share: Share = WHOLE  # of the shards
+    share: Share = WHOLE  # of the shards: those of the node that it began on
 
     @property
     def window(self) -> GroupWindow:
@@ -58,6 +58,7 @@ def _lane(tree: GroupTree, known: GroupLane | None, version: int, instant: int, 
     )
     if known is None:
         return lane
-    going_on = msgspec.structs.replace(lane, id=known.id, since=known.since)
+    # It stays in the shards where it is: what it has counted is nowhere else, and cannot be read back.
+    going_on = msgspec.structs.replace(lane, id=known.id, since=known.since, share=known.share)
     unchanged = msgspec.structs.replace(going_on, asked=known.asked) == known
     return going_on if unchanged else lane

@@ -250,6 +250,19 @@ def test_a_query_that_stays_goes_on_and_a_new_one_begins_when_its_plan_is_adopte
     assert told(engine, "visit") == {}
 
 
+def test_windows_go_on_where_the_number_of_nodes_changes():
+    engine = sensors(LAST_2, VISITS)
+    plan = engine.plan
+    for version, nodes in ((2, 2), (3, 1), (4, 3)):
+        plan = planned([LAST_2, VISITS], version, nodes=nodes, previous=plan)
+        happened = 1_000 + 10 * version
+        engine.batch({0: [*at(happened), *at(happened, device="b")]}, plan=plan)
+        engine.restart()
+    engine.batch(end=True)
+    assert {end for end, _ in told(engine, "last")} == {1_031, 1_041}
+    assert told(engine, "visit") == {(1_140, (device,)): [(1_020, 3.0, 3)] for device in "ab"}
+
+
 def test_a_tree_that_has_lost_its_last_query_leaves_no_state():
     engine = sensors(LAST_2, VISITS)
     engine.batch({0: at(1_000, 1_010, device="a") + at(1_000, device="b") + at(1_000, device="c")})
