@@ -14,7 +14,7 @@ from streaming.aggregates.states import PARTS
 from streaming.group_keys import GroupKeys
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered
-from streaming.lanes import Lane
+from streaming.lanes import LATEST, Lane
 from streaming.results import GroupKey
 
 
@@ -23,10 +23,12 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
     if partials is None or lane.feed is None:
         return None
     keys, number = _projected(lane, feeding, partials.keys)
-    rows = np.flatnonzero((partials.start >= lane.feed.since) & (number[partials.group] >= 0))
+    starts = lane.slice_starts(partials.start)  # it may have ended before the other one
+    is_fed = (partials.start >= lane.feed.since) & (starts < LATEST)
+    rows = np.flatnonzero(is_fed & (number[partials.group] >= 0))
     if not len(rows):
         return None
-    starts, group = lane.slice_starts(partials.start[rows]), number[partials.group[rows]]
+    starts, group = starts[rows], number[partials.group[rows]]
     slices, position = np.unique(starts, return_inverse=True)
     used, slots = _numbered(position * len(keys) + group, len(slices) * len(keys))
     at = {name: place for place, name in enumerate(feeding.signature.parts)}

@@ -1,5 +1,6 @@
 """Queries that come later: what they lack of the past is read back from the log."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optimizer import Statistics, optimize
 from optimizer.plan import Plan
 from optimizer.queries import Query
+from optimizer.strategies import STRATEGIES
 from optimizer.windows import Window
 from streaming.input_stream import PastInput, Range
 from streaming.lanes import LATEST
@@ -243,7 +246,46 @@ def drawn_plan(draw: st.DrawFn, queries: list[Query], version: int) -> Plan:
     return replace(plan, trees=trees, nodes=(1.0, 1.0))
 
 
-@settings(max_examples=80, deadline=None)
+PlanFor = Callable[[list[Query], Plan | None], Plan]
+
+
+def goes_through(data: st.DataObject, queries: list[Query], plan_for: PlanFor) -> Engine:
+    """Plans that follow each other faster, or slower, than what they lack is read back; all answers hold."""
+    # The batches with whose plans each comes and goes, early enough to read back; one is always there.
+    comings, goings = st.integers(0, 11), st.integers(6, 11) | st.just(16)
+    spans = [(0, 16), *(data.draw(st.tuples(comings, goings)) for _ in queries[1:])]
+
+    def present(batch: int) -> list[Query]:
+        return [each for each, (low, high) in zip(queries, spans, strict=True) if low <= batch < high]
+
+    engine = Engine(plan_for(present(0), None))
+    reading = ReadingBack(engine, most=data.draw(st.integers(1, 40)))
+    again = data.draw(st.sets(st.integers(1, 11)))
+    plan, events, final_until = engine.plan, [], {}
+    for batch in range(16):
+        numbers = range(batch * 10, batch * 10 + 10)
+        part = [event(at * 370 - at * 7 % 13 * 70, "abc"[at % 3], float(at % 17)) for at in numbers]
+        events += part
+        if batch and (batch in again or present(batch) != present(batch - 1)):
+            plan = plan_for(present(batch), plan)
+        final_until = {each.id: engine.watermark for each in present(batch)} | final_until
+        engine.batch({0: part}, plan=plan, past=reading.next())
+        if data.draw(st.booleans()):
+            engine.restart()
+    while (past := reading.next()) is not None:
+        engine.batch(past=past)
+    engine.batch(end=True)
+    told, stay = engine.finals(), present(15)
+    for each in queries:
+        kept = [one for one in events if each.where is None or one["temp"] > 3]
+        expected = brute_force([each], kept)
+        own = {key: answer for key, answer in told.items() if key[0] == each.id}
+        assert own == {key: expected[key] for key in own}
+        assert each not in stay or own.keys() == {key for key in expected if key[1] > final_until[each.id]}
+    return engine
+
+
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_however_fast_plans_follow_each_other_no_window_is_missed_or_wrong(data: st.DataObject) -> None:
     windows = st.tuples(st.integers(1, 30), st.integers(1, 10), st.sampled_from(["sum", "mean", "max"]))
@@ -253,30 +295,44 @@ def test_however_fast_plans_follow_each_other_no_window_is_missed_or_wrong(data:
             data.draw(st.lists(windows, min_size=2, max_size=4))
         )
     ]
-    joined = [0, *(data.draw(st.integers(0, 11)) for _ in queries[1:])]  # the batch after which each is there
-    engine = Engine(data.draw(drawn_plan([q for q, at in zip(queries, joined, strict=True) if not at], 1)))
-    reading = ReadingBack(engine, most=data.draw(st.integers(1, 40)))
-    events, final_until = [], {each.id: 0 for each, at in zip(queries, joined, strict=True) if not at}
-    plans = [engine.plan]
-    changes = data.draw(st.sets(st.integers(1, 11))) | set(joined) - {0}
-    for batch in range(16):
-        part = [
-            event(at * 370 - at * 7 % 13 * 70, "abc"[at % 3], at % 17)
-            for at in range(batch * 10, batch * 10 + 10)
-        ]
-        events += part
-        present = [each for each, at in zip(queries, joined, strict=True) if at <= batch]
-        plan = data.draw(drawn_plan(present, batch + 1)) if batch in changes else None
-        plans += [plan] if plan is not None else []
-        final_until = {each.id: engine.watermark for each in present} | final_until
-        engine.batch({0: part}, plan=plan, past=reading.next())
-        if data.draw(st.booleans()):
-            engine.restart()
-    while (past := reading.next()) is not None:
-        engine.batch(past=past)
-    engine.batch(end=True)
-    expected = brute_force(queries, events)
-    assert engine.finals() == {
-        key: answer for key, answer in expected.items() if key[1] > final_until[key[0]]
-    }
-    assert len([lane for lane in engine.timeline.lanes if lane.until == LATEST]) == len(plans[-1].trees)
+    plans = []
+
+    def plan_for(present: list[Query], previous: Plan | None) -> Plan:
+        plans.append(data.draw(drawn_plan(present, previous.version + 1 if previous else 1)))
+        return plans[-1]
+
+    engine = goes_through(data, queries, plan_for)
+    in_use = [lane for lane in engine.timeline.lanes if lane.until == LATEST]
+    assert len(in_use) == len(plans[-1].trees)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whatever_strategies_follow_each_other_no_window_is_missed_or_wrong(data: st.DataObject) -> None:
+    windows = st.tuples(st.integers(1, 12), st.integers(1, 6), st.sampled_from(["sum", "mean", "max", "min"]))
+    queries = [
+        query(
+            f"q{number}",
+            range_ * 1_000,
+            slide * 1_000,
+            aggregate,
+            group_by=data.draw(st.sampled_from([(), ("device",), ("device", "temp")])),
+            where=data.draw(st.sampled_from([None, None, "temp > 3"])),
+        )
+        for number, (range_, slide, aggregate) in enumerate(
+            data.draw(st.lists(windows, min_size=2, max_size=6))
+        )
+    ]
+
+    def plan_for(present: list[Query], previous: Plan | None) -> Plan:
+        return optimize(
+            present,
+            Statistics(rate=data.draw(st.sampled_from([0.1, 10.0, 1e6]))),
+            source="s",
+            version=previous.version + 1 if previous else 1,
+            strategy=data.draw(st.sampled_from(sorted(STRATEGIES))),
+            nodes=data.draw(st.integers(1, 3)),
+            previous=previous,
+        )
+
+    goes_through(data, queries, plan_for)
