@@ -421,7 +421,11 @@ def _kernel_of(tree: Tree) -> str:
 
 
 def _without_segments_before(member: Member, horizon: int) -> Member:
-    segments = member.segments
-    while len(segments) > 1 and segments[1].since <= horizon:
-        segments = segments[1:]
-    return msgspec.structs.replace(member, segments=segments)
+    """Nor those without an instant of their own: two plans may have come while no event did."""
+    untils = [segment.since for segment in member.segments[1:]] + [LATEST]
+    segments = (
+        segment
+        for segment, until in zip(member.segments, untils, strict=True)
+        if until > max(horizon, segment.since)
+    )
+    return msgspec.structs.replace(member, segments=tuple(segments))

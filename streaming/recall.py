@@ -68,9 +68,13 @@ def with_pasts(known: Timeline, adopted: Timeline, instant: int, watermark: int)
 
 def _waits_before(known: Timeline, adopted: Timeline) -> dict[str, tuple[Wait, ...]]:
     """Of queries that still wait for a past and mean the same in the new plan: their windows are owed."""
-    before = {member.query: _meaning(known, member) for member in known.members}
-    alike = {m.query for m in adopted.members if before.get(m.query) == _meaning(adopted, m)}
-    return {query: waits for past in known.pasts for query, waits in past.waits.items() if query in alike}
+    waits = {query: waits for past in known.pasts for query, waits in past.waits.items()}
+    before = {member.query: _meaning(known, member) for member in known.members if member.query in waits}
+    return {
+        member.query: waits[member.query]
+        for member in adopted.members
+        if member.query in before and before[member.query] == _meaning(adopted, member)
+    }
 
 
 def _meaning(timeline: Timeline, member: Member) -> tuple[object, ...]:

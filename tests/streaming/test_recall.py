@@ -263,13 +263,14 @@ def goes_through(data: st.DataObject, queries: list[Query], plan_for: PlanFor) -
     again = data.draw(st.sets(st.integers(1, 11)))
     plan, events, final_until = engine.plan, [], {}
     for batch in range(16):
-        numbers = range(batch * 10, batch * 10 + 10)
+        happens = batch > 11 or data.draw(st.booleans())  # plans also come while no event does
+        numbers = range(batch * 10, batch * 10 + 10 * happens)
         part = [event(at * 370 - at * 7 % 13 * 70, "abc"[at % 3], float(at % 17)) for at in numbers]
         events += part
         if batch and (batch in again or present(batch) != present(batch - 1)):
             plan = plan_for(present(batch), plan)
         final_until = {each.id: engine.watermark for each in present(batch)} | final_until
-        engine.batch({0: part}, plan=plan, past=reading.next())
+        engine.batch({0: part} if part else None, plan=plan, past=reading.next())
         if data.draw(st.booleans()):
             engine.restart()
     while (past := reading.next()) is not None:
