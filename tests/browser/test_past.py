@@ -146,7 +146,11 @@ def check_whole(page: Page, since: int) -> None:
 
 
 def asked(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlparse(page.url).query).items()}
+    return asked_in(page.url)
+
+
+def asked_in(address: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlparse(address).query).items()}
 
 
 def chart_box(page: Page) -> dict[str, float]:
@@ -180,9 +184,9 @@ def test_a_drag_zooms_and_double_click_escape_and_back_go_back(page: Page) -> No
     expect(page.get_by_role("button", name="Back to live")).to_be_visible()
     expect(page.locator("#live-line")).to_contain_text("Looking back")
     drag(page, 0.4, 0.6)
-    assert asked(page) != first
+    page.wait_for_url(lambda url: asked_in(url) != first)
     page.locator("canvas").first.dblclick(position={"x": 200, "y": 60})
-    page.wait_for_url(lambda url: {k: v[0] for k, v in parse_qs(urlparse(url).query).items()} == first)
+    page.wait_for_url(lambda url: asked_in(url) == first)
     page.keyboard.press("Escape")
     page.wait_for_url(re.compile("from=now-1h"))
     drag(page, 0.4, 0.6)

@@ -1,7 +1,8 @@
 """`test`: linters, types and every test.
 
-Takes the place of Django's own `test` on purpose: this project's tests run under pytest. Those that compute,
-and those of the dashboard, run beside all the rest, which mostly waits for brokers, Spark and browsers.
+Takes the place of Django's own `test` on purpose: this project's tests run under pytest. What people are to
+see at once is tested with the machine to itself; then tests that compute, and those of the dashboard, run
+beside all the rest, which mostly waits for brokers and Spark.
 """
 
 import os
@@ -24,6 +25,7 @@ CHECKS = (
     ("Types", ("mypy",)),
     ("Imports", ("lint-imports",)),
 )
+BROWSER = "tests/browser"
 BESIDE = (
     "optimizer",  # doctests
     "streaming",
@@ -52,22 +54,21 @@ class Command(BaseCommand):
 
 
 def _everything() -> bool:
+    if not all(_Stage(*check).run() for check in CHECKS):
+        return False
+    shown = _Stage("Tests in a browser", ("pytest", BROWSER)).run()
     beside = _Stage("Tests that compute, and of the dashboard", ("pytest", *BESIDE))
-    rest = _Stage("All other tests", ("pytest", "tests", *(f"--ignore={path}" for path in BESIDE)))
+    others = (f"--ignore={path}" for path in (BROWSER, *BESIDE))
     log = settings.VAR_DIR / "tests-beside.log"
     process = beside.start_beside(log)
-    checked = passed = False
     try:
-        checked = all(_Stage(*check).run() for check in CHECKS)
-        passed = checked and rest.run()
+        passed = _Stage("All other tests", ("pytest", "tests", *others)).run()
     except BaseException:
         process.kill()
         raise
-    if not checked:
-        process.kill()
     code = process.wait()
     print(f"\n── {beside.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
-    return beside.told(code) and passed
+    return beside.told(code) and passed and shown
 
 
 class _Stage:
