@@ -32,7 +32,7 @@ def events(count: int = 3_000, devices: int = 3) -> list[dict[str, Any]]:
 
 
 def produce(broker: str, topic: str, values: list[bytes]) -> None:
-    producer = Producer({"bootstrap.servers": broker})
+    producer = Producer({"bootstrap.servers": broker, "enable.idempotence": True})  # in order, each once
     for at, value in enumerate(values):
         producer.produce(topic, value, partition=at % 2, timestamp=START + at * 100)
     producer.flush()
