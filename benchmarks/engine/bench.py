@@ -38,6 +38,7 @@ SCHEMA: tuple[tuple[str, FieldType], ...] = (
 )
 LATENESS_MS = 1_000
 WARM_BATCHES = 4
+SPARK_REMEMBERS = 100  # batches; its default
 Progress = Callable[[str], None]
 
 
@@ -178,12 +179,21 @@ def batches(query: StreamingQuery, topic: str, until: int, limit: float = 1e9) -
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         raise_if_failed(query)
-        found |= {item["batchId"]: _batch(item, topic) for item in query.recentProgress}
-        if any(batch.first + batch.events >= until for batch in found.values()):
+        # Asking for all of them every time would take a sixth of a core from what is measured.
+        told: Any = query.lastProgress
+        newest = _batch(told, topic) if told else None
+        if newest is not None and newest.number - max(found, default=-1) >= SPARK_REMEMBERS // 2:
+            found |= _recent(query, topic)
+        if newest is not None and newest.first + newest.events >= until:
             break
-        time.sleep(0.05)
+        time.sleep(0.2)
+    found |= _recent(query, topic)
     query.stop()
     return [found[number] for number in sorted(found) if found[number].events]
+
+
+def _recent(query: StreamingQuery, topic: str) -> dict[int, Batch]:
+    return {item["batchId"]: _batch(item, topic) for item in query.recentProgress}
 
 
 def newest_batch(query: StreamingQuery, topic: str) -> Batch:
