@@ -64,16 +64,38 @@ class Columns:
         return Columns(self.events + newer.events, self.values + newer.values, tuple(states))
 
 
-def joined(all_columns: Sequence[Columns]) -> Columns:
-    """The groups of all, one after the other."""
-    if len(all_columns) == 1:
-        return all_columns[0]
-    parts = zip(*(columns.parts for columns in all_columns), strict=True)
-    return Columns(
-        np.concatenate([columns.events for columns in all_columns]),
-        np.concatenate([columns.values for columns in all_columns]),
-        tuple(np.concatenate(each, axis=1) for each in parts),
-    )
+@dataclass(frozen=True)
+class WindowColumns:
+    """The aggregates of several windows, or slices, for every group."""
+
+    events: np.ndarray  # (windows, groups)
+    values: np.ndarray
+    parts: tuple[np.ndarray, ...]  # (columns, windows, groups)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def one(self, at: int) -> Columns:
+        return Columns(self.events[at], self.values[at], tuple(part[:, at] for part in self.parts))
+
+    def run(self, low: int, high: int, places: Sequence[int]) -> Columns:
+        """Windows `low` to `high`, the groups of one after those of the other, with some of the parts."""
+        parts = (self.parts[place][:, low:high] for place in places)
+        return Columns(
+            self.events[low:high].reshape(-1),
+            self.values[low:high].reshape(-1),
+            tuple(part.reshape(len(part), -1) for part in parts),
+        )
+
+    def add(self, windows: np.ndarray, newer: Columns, parts: Sequence[Part]) -> None:
+        """Combine these windows with something newer."""
+        self.events[windows] += newer.events
+        self.values[windows] += newer.values
+        for part, states, more in zip(parts, self.parts, newer.parts, strict=True):
+            older = states[:, windows]
+            repeated = np.broadcast_to(more[:, None], older.shape).reshape(len(more), -1)
+            combined = _combined(part.algebra, older.reshape(len(older), -1), repeated)
+            states[:, windows] = combined.reshape(older.shape)
 
 
 def _combined(algebra: Algebra, older: np.ndarray, newer: np.ndarray) -> np.ndarray:

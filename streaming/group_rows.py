@@ -12,7 +12,7 @@ from streaming.aggregates.base import Part
 from streaming.aggregates.gathering import Objects
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import nothing_gathered
-from streaming.slices import closed_states
+from streaming.open_slices import closed_states
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,8 @@ def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
 
 def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...], int]) -> Change:
     values: list[tuple[Key, bytes]] = [
-        (("slice", lane, start), shard.slice_bytes(lane, start))
-        for lane, start in outcome.touched | outcome.recalled
+        (("slice", lane, start), data)
+        for lane, start, data in shard.stored(outcome.touched | outcome.recalled)
     ]
     removed: list[Key] = [("slice", lane, start) for lane, start in outcome.evicted]
     for group_by, chunks in outcome.regrouped.items():

@@ -4,7 +4,7 @@ The answers to the window in between stand in rings of their own, as slices do, 
 them. Like all that kernels keep they are derived: made anew from the slices when a plan or a restart asks.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -12,10 +12,10 @@ import numpy as np
 from optimizer.windows import Window
 from streaming.aggregates.base import Part
 from streaming.kernels import SliceRing
-from streaming.lane_kernels import ColumnKernels
+from streaming.lane_kernels import Asked, ColumnKernels
 
 Chain = tuple[Window, ...]  # windows, each made of the answers to the one before
-States = tuple[np.ndarray, ...]  # of each part: (columns, groups)
+States = Sequence[np.ndarray]  # of each part: (columns, windows, groups)
 
 
 class Rung:
@@ -51,28 +51,22 @@ class Rung:
             yield end
             end += self.window.slide
 
-    def append(self, end: int, states: States) -> None:
-        for ring, row in zip(self._rings, states, strict=True):
-            ring.append(row)
-        self._ends.append(end)
+    def append(self, ends: Sequence[int], states: States) -> None:
+        for ring, rows in zip(self._rings, states, strict=True):
+            ring.append(rows)
+        self._ends += ends
 
     def widen(self, width: int) -> None:
         for ring in self._rings:
             ring.widen(width)
 
-    def finals(self, dues: Sequence[tuple[Window, int]]) -> list[States]:
-        """Windows that end at these instants, in order of ends."""
-        first = self._rings[0].first
-        wanted = [
-            (
-                window,
-                first + bisect_right(self._ends, end) - 1,
-                first + bisect_left(self._ends, end - window.range + self.window.range),
-            )
-            for window, end in dues
-        ]
-        found = [kernels.finals(wanted) for kernels in self._kernels]
-        return list(zip(*found, strict=True))
+    def finals(self, windows: Sequence[Window], ends: np.ndarray) -> States:
+        """Windows that end at these instants."""
+        ranges = np.array([window.range for window in windows], np.int64)
+        first, known = self._rings[0].first, np.array(self._ends, np.int64)
+        newest = first + np.searchsorted(known, ends, "right") - 1
+        asked = Asked(windows, newest, first + np.searchsorted(known, ends - ranges + self.window.range))
+        return [kernels.finals(asked) for kernels in self._kernels]
 
     def evict_before(self, instant: int) -> None:
         """Forget answers that no window reaches back to that starts at `instant` or later."""

@@ -10,8 +10,43 @@ from streaming.kernels.run.batched import NONE_DUE, Batched
 from streaming.kernels.slickdeque_noninv import BatchedDeques
 
 
+class Asked:
+    """Windows that are asked for, with the numbers of their newest and oldest slice."""
+
+    def __init__(self, windows: Sequence[Window], newest: np.ndarray, low: np.ndarray) -> None:
+        number: dict[Window, int] = {}
+        self._which = np.array([number.setdefault(window, len(number)) for window in windows], np.int64)
+        self._newest = newest
+        self._low = low
+        self._order = np.lexsort((low, newest))  # as kernels want them
+        self.windows = list(number)  # the different ones
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def dues(self, query: Sequence[int]) -> np.ndarray:
+        """All of them; `query` is the number that a kernel knows each of the different windows by."""
+        at = self._order
+        return _dues(self._newest[at], self._low[at], np.array(query, np.int64)[self._which[at]], at)
+
+    def dues_of(self, window: Window) -> tuple[np.ndarray, np.ndarray]:
+        """Which of them are for one window, and these dues."""
+        number = self.windows.index(window) if window in self.windows else -1
+        at = self._order[self._which[self._order] == number]
+        return at, _dues(self._newest[at], self._low[at], 0, np.arange(len(at)))
+
+
+def _dues(newest: np.ndarray, low: np.ndarray, query: np.ndarray | int, answer: np.ndarray) -> np.ndarray:
+    dues = np.empty((len(low), 5), np.int64)
+    dues[:, 0], dues[:, 1], dues[:, 2], dues[:, 3], dues[:, 4] = newest, low, 1, query, answer
+    return dues
+
+
 class ColumnKernels:
-    """What answers from one column: the planned kernel, and one beside it that looks ahead of the finals."""
+    """What answers from one column: the planned kernel, and one beside it that looks ahead of the finals.
+
+    Answers are (columns, windows, groups), in arrays that the next call uses again.
+    """
 
     def __init__(self, kernel: str, ring: SliceRing) -> None:
         self._kernel = kernel
@@ -27,36 +62,35 @@ class ColumnKernels:
         kernels = [*self._final.values(), *([self._ahead] if self._ahead else [])]
         return round(sum(kernel.operations for kernel in kernels) * self._ring.groups)
 
-    def finals(self, dues: Sequence[tuple[Window, int, int]]) -> list[np.ndarray]:
-        """Answers (columns, groups) of `(window, newest slice, low)`, by slices; takes all new slices in."""
-        self._know(window for window, _, _ in dues)
-        answers: dict[int, np.ndarray] = {}
-        for key, kernel in self._final.items():
-            chosen = [at for at, (window, _, _) in enumerate(dues) if key is None or window == key]
-            table = np.array(
-                [
-                    (dues[at][1], dues[at][2], 1, self._windows[dues[at][0]] if key is None else 0, place)
-                    for place, at in enumerate(chosen)
-                ],
-                np.int64,
-            ).reshape(-1, 5)
-            table = table[np.lexsort((table[:, 1], table[:, 0]))]
-            found = kernel.advance(table)
-            answers.update((at, found[:, place].copy()) for place, at in enumerate(chosen))
+    def finals(self, asked: Asked) -> np.ndarray:
+        """Answers to all windows asked for; takes all new slices in."""
+        self._know(asked.windows)
+        if None in self._final:
+            found = self._final[None].advance(asked.dues([self._windows[each] for each in asked.windows]))
+        else:
+            found = self._by_each(asked)
         if self._ahead is not None:
             self._ahead.advance(NONE_DUE)
-        return [answers[at] for at in range(len(dues))]
+        return found
 
-    def ahead(self, lows: Sequence[int]) -> list[np.ndarray]:
+    def _by_each(self, asked: Asked) -> np.ndarray:
+        """By the kernel that each window has."""
+        shape = len(self._ring.rows), len(asked), self._ring.groups
+        found: np.ndarray = np.empty(shape, self._ring.rows.dtype)
+        for window, kernel in self._final.items():
+            if window is not None:
+                at, dues = asked.dues_of(window)
+                found[:, at] = kernel.advance(dues)
+        return found
+
+    def ahead(self, lows: np.ndarray) -> np.ndarray:
         """The aggregates of slices `low` to the newest, for lows in ascending order."""
         kernel = self._ahead or self._final.get(None)
         if kernel is None:
             self._know([Window(1, 1)])
             kernel = self._final[None]
-        newest = self._ring.next - 1
-        table = np.array([(newest, low, 1, 0, place) for place, low in enumerate(lows)], np.int64)
-        found = kernel.advance(table.reshape(-1, 5))
-        return [found[:, place].copy() for place in range(len(lows))]
+        newest = np.full(len(lows), self._ring.next - 1)
+        return kernel.advance(_dues(newest, lows, 0, np.arange(len(lows))))
 
     def _know(self, windows: Iterable[Window]) -> None:
         """Make room for windows that were not asked for before."""

@@ -16,7 +16,7 @@ from streaming.aggregates.states import PARTS
 from streaming.common_slices import common_lanes
 from streaming.group_keys import Encodings, GroupKeys, Numbering, array_head
 from streaming.kernels.run.gathered import gather_into
-from streaming.lane_partials import LanePartials, nothing_gathered
+from streaming.lane_partials import LanePartials, nothing_gathered, numbered
 from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
 from streaming.sources import FieldType
 
@@ -360,7 +360,7 @@ def _slots(
     rows = np.flatnonzero(inside)
     if not len(rows):
         return None
-    slices, position = _numbered(starts[rows])
+    slices, position = numbered(starts[rows])
     groups = len(grouping.keys)
     slots = position * groups + grouping.codes[rows]
     size = len(slices) * groups
@@ -382,10 +382,3 @@ def _slots(
         used,
         events.astype(np.float64),
     )
-
-
-def _numbered(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct starts, and for each event which of them: np.unique without sorting all events."""
-    heads = np.flatnonzero(np.diff(starts, prepend=starts[0] - 1))  # where a run of one slice begins
-    slices, numbers = np.unique(starts[heads], return_inverse=True)
-    return slices, np.repeat(numbers, np.diff(heads, append=len(starts)))

@@ -8,6 +8,7 @@ gives the same output, which is what makes a replayed batch harmless.
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
+from itertools import groupby, repeat
 
 import msgspec
 import numpy as np
@@ -16,7 +17,7 @@ from optimizer.plan import Plan
 from streaming import group_partials, recall, shuffle
 from streaming.accounting import Counts
 from streaming.aggregates import AGGREGATES
-from streaming.columns import Columns, joined
+from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
 from streaming.ladders import Chain
@@ -72,22 +73,31 @@ class Shard:
 
     def restore(self, stored: Iterable[tuple[str, int, bytes]]) -> None:
         """Take stored slices back (after the groups); kernels are built from the closed ones."""
+        by_lane: dict[str, list[tuple[int, bytes]]] = {}
         for lane, start, data in sorted(stored):
+            by_lane.setdefault(lane, []).append((start, data))
+        watermark = self.meta.watermark.value
+        for lane, kept in by_lane.items():
             if lane in self.group_lanes:
-                self.group_lanes[lane].restore(start, data, self.meta.watermark.value)
-                continue
-            slices = self.lanes.get(lane) or self.pasts[lane]
-            index = self._group_index(slices)
-            slices.open_slice(start, len(index)).merge_bytes(data, index)
-        for slices in self.lanes.values():
-            slices.close_until(self.meta.watermark.value, len(self._group_index(slices)))
+                for bucket, data in kept:
+                    self.group_lanes[lane].restore(bucket, data, watermark)
+            elif lane in self.lanes:
+                self.lanes[lane].restore(kept, self._group_index(self.lanes[lane]), watermark)
+            else:
+                self.pasts[lane].restore(kept, self._group_index(self.pasts[lane]), EARLIEST)
 
-    def slice_bytes(self, lane: str, start: int) -> bytes:
-        """What the state store keeps of a slice, or of a bucket of groups, that was touched in this batch."""
-        if lane in self.group_lanes:
-            return self.group_lanes[lane].bucket_bytes(start)
-        slices = self.lanes.get(lane) or self.pasts[lane]
-        return slices.slice_bytes(start, self._group_index(slices).ids)
+    def stored(self, touched: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, bytes]]:
+        """What the state store keeps of slices, or of buckets of groups, that were touched in this batch."""
+        by_lane: dict[str, list[int]] = {}
+        for lane, start in sorted(touched):
+            by_lane.setdefault(lane, []).append(start)
+        for lane, starts in by_lane.items():
+            if lane in self.group_lanes:
+                found: Iterable[bytes] = map(self.group_lanes[lane].bucket_bytes, starts)
+            else:
+                slices = self.lanes.get(lane) or self.pasts[lane]
+                found = slices.open.stored(starts, self._group_index(slices).ids)
+            yield from zip(repeat(lane), starts, found, strict=False)
 
     def apply(self, reports: list[TaskReport], batch: int) -> Outcome:
         began = time.perf_counter()
@@ -317,20 +327,14 @@ class Shard:
                 chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, due in single.items():
             slices = self.lanes[lane]
-            width = len(self._group_index(slices))
             began = time.perf_counter()
-            slices.close_until(now, width)
-            due.sort(key=lambda item: item[0])
+            slices.close_until(now, len(self._group_index(slices)))
             dues = [
                 Due(member.window, end, member.chain if member.segments[-1].lane == lane else ())
                 for end, member in due
             ]
             found = slices.finals(dues, now, chains.get(lane, set()))
-            answered: dict[str, tuple[Member, list[tuple[int, Columns]]]] = {}
-            for (end, member), columns in zip(due, found, strict=True):
-                answered.setdefault(member.query, (member, []))[1].append((end, columns))
-            for member, windows in answered.values():
-                self._emit_all(member, windows, slices, batch, outcome)
+            self._emit_all(due, found, slices, batch, True, outcome)
             slices.seconds = time.perf_counter() - began
         for end, member in spanning:
             self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
@@ -353,12 +357,14 @@ class Shard:
                     single[pieces[0][0]].append((end, member))
                 else:
                     self._emit(member, [end], self._spanning(member, end), batch, False, outcome)
-        for lane, moved in ((lane, moved) for lane, moved in single.items() if moved):
+        for lane, moved in single.items():
             slices = self.lanes[lane]
-            spans = [(end - member.range, end) for end, member in moved]
-            found = slices.provisionals(spans, len(self._group_index(slices)))
-            for (end, member), columns in zip(moved, found, strict=True):
-                self._emit(member, [end], self._needed(member, columns, slices), batch, False, outcome)
+            width = len(self._group_index(slices))
+            at_once = _windows_at_once(width)
+            for low in range(0, len(moved), at_once):
+                some = moved[low : low + at_once]
+                found = slices.provisionals([(end - member.range, end) for end, member in some], width)
+                self._emit_all(some, found, slices, batch, False, outcome)
 
     def _older_moved(
         self, member: Member, after: int, until: int, moved: Mapping[str, list[int]]
@@ -393,9 +399,6 @@ class Shard:
             outcome.touched.update((lane.id, bucket) for bucket in advanced.touched)
             outcome.evicted.update((lane.id, bucket) for bucket in advanced.emptied)
             outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by), about)
-
-    def _needed(self, member: Member, columns: Columns, slices: LaneSlices) -> Columns:
-        return columns.at(slices.places_of(member.aggregate))
 
     def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
         """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
@@ -444,19 +447,24 @@ class Shard:
 
     def _emit_all(
         self,
-        member: Member,
-        windows: list[tuple[int, Columns]],
+        windows: Sequence[tuple[int, Member]],
+        found: WindowColumns,
         slices: LaneSlices,
         batch: int,
+        final: bool,
         outcome: Outcome,
     ) -> None:
-        """Final windows of one member, many at a time: a call for each would take longer than its numbers."""
-        places = slices.places_of(member.aggregate)
-        at_once = max(1, ANSWERS_AT_ONCE // max(1, windows[0][1].width))
-        for low in range(0, len(windows), at_once):
-            ends = [end for end, _ in windows[low : low + at_once]]
-            columns = joined([each.at(places) for _, each in windows[low : low + at_once]])
-            self._emit(member, ends, columns, batch, True, outcome)
+        """Windows, those of a member together: a call for each would take longer than its numbers."""
+        at_once = _windows_at_once(found.events.shape[1])
+        low = 0
+        for _, run in groupby(windows, key=lambda window: window[1].query):
+            run_ = list(run)
+            places = slices.places_of(run_[0][1].aggregate)
+            for some in (run_[at : at + at_once] for at in range(0, len(run_), at_once)):
+                ends = [end for end, _ in some]
+                columns = found.run(low, low + len(some), places)
+                self._emit(some[0][1], ends, columns, batch, final, outcome)
+                low += len(some)
 
     def _emit(
         self, member: Member, ends: Sequence[int], columns: Columns, batch: int, final: bool, outcome: Outcome
@@ -539,6 +547,10 @@ class Shard:
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)
+
+
+def _windows_at_once(width: int) -> int:
+    return max(1, ANSWERS_AT_ONCE // max(1, width))
 
 
 def _plan_in(message: bytes) -> Plan | None:

@@ -131,8 +131,8 @@ class Engine:
         for number, shard in enumerate(self.workers):
             told = [shuffle.decode(report[number]) for report in [*reports, control]]
             outcome = shard.apply(told, self.batch_number)
-            for key in outcome.touched | outcome.recalled:
-                self.stored[number][key] = shard.slice_bytes(*key)
+            for lane, start, data in shard.stored(outcome.touched | outcome.recalled):
+                self.stored[number][lane, start] = data
             for key in outcome.evicted:
                 self.stored[number].pop(key, None)
             self.blocks += outcome.blocks

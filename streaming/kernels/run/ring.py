@@ -18,7 +18,7 @@ class SliceRing:
         self.intact = first  # rows of evicted slices stay until others take their place
         self.next = first
         self._nothing = identity_rows(algebra, 1, 1)
-        self.rows = self._room(depth, _roomy(groups))
+        self.rows = self._room(depth, roomy(groups))
 
     @property
     def depth(self) -> int:
@@ -63,7 +63,7 @@ class SliceRing:
         self.groups = max(self.groups, groups)
         known = self.rows.shape[2]
         if self.groups > known:
-            wider = self._room(self.depth, _roomy(self.groups))
+            wider = self._room(self.depth, roomy(self.groups))
             for span in self._written():
                 wider[:, span, :known] = self.rows[:, span]
                 wider[:, span, known:] = self._nothing
@@ -72,7 +72,7 @@ class SliceRing:
     def keep(self, groups: np.ndarray) -> None:
         """Keep these groups only, in this order."""
         self.groups = len(groups)
-        kept = self._room(self.depth, _roomy(self.groups))
+        kept = self._room(self.depth, roomy(self.groups))
         for span in self._written():
             kept[:, span, : self.groups] = self.rows[:, span, groups]
             kept[:, span, self.groups :] = self._nothing
@@ -116,6 +116,6 @@ class RingColumn:
         return iter(range(self._ring.first, self._ring.next))
 
 
-def _roomy(groups: int) -> int:
+def roomy(groups: int) -> int:
     """A quarter more, in whole cache lines; one group stays one, for which there is faster code."""
     return groups if groups <= 1 else -(-(groups + groups // 4) // 8) * 8
