@@ -4,6 +4,8 @@ The other lane's slices end wherever this one's do, its groups are as fine or fi
 states; where it serves several filters its partials say which of them hold.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -28,24 +30,40 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
     rows = np.flatnonzero(is_fed & (number[partials.group] >= 0))
     if not len(rows):
         return None
+    if keys is partials.keys and len(rows) == len(starts) and np.array_equal(starts, partials.start):
+        return _as_they_are(lane, feeding, partials)
     starts, group = starts[rows], number[partials.group[rows]]
     slices, position = np.unique(starts, return_inverse=True)
     used, slots = _numbered(position * len(keys) + group, len(slices) * len(keys))
-    at = {name: place for place, name in enumerate(feeding.signature.parts)}
     states = (
-        _gathered(name, slots, partials.parts[at[name]][:, rows], len(used)) for name in lane.signature.parts
+        _gathered(name, slots, states[:, rows], len(used))
+        for name, states in zip(lane.signature.parts, _states_for(lane, feeding, partials), strict=True)
     )
+    events = _counted(slots, partials.events[rows], len(used))
+    is_same = partials.values is partials.events
     return LanePartials(
         lane.id,
         keys,
         (used % len(keys)).astype(np.int32),
         slices[used // len(keys)],
-        _counted(slots, partials.events[rows], len(used)),
-        _counted(slots, partials.values[rows], len(used)),
+        events,
+        events if is_same else _counted(slots, partials.values[rows], len(used)),
         tuple(states),
         partials.failures,
         len(lane.fragments),
     )
+
+
+def _as_they_are(lane: Lane, feeding: Lane, partials: LanePartials) -> LanePartials:
+    """Where the other lane has the same groups and, in these events, the same slices."""
+    states = tuple(_states_for(lane, feeding, partials))
+    return replace(partials, lane=lane.id, parts=states, fragments=len(lane.fragments))
+
+
+def _states_for(lane: Lane, feeding: Lane, partials: LanePartials) -> list[np.ndarray]:
+    """The states of the lane's parts, among those of the other lane."""
+    at = {name: place for place, name in enumerate(feeding.signature.parts)}
+    return [partials.parts[at[name]] for name in lane.signature.parts]
 
 
 def _projected(lane: Lane, feeding: Lane, theirs: GroupKeys) -> tuple[GroupKeys, np.ndarray]:

@@ -12,9 +12,8 @@ import numpy as np
 from optimizer.windows import Window
 from streaming.aggregates.base import Part
 from streaming.kernels import SliceRing
-from streaming.lane_kernels import Asked, ColumnKernels
+from streaming.lane_kernels import Asked, Chain, ColumnKernels, Due, spans
 
-Chain = tuple[Window, ...]  # windows, each made of the answers to the one before
 States = Sequence[np.ndarray]  # of each part: (columns, windows, groups)
 
 
@@ -60,12 +59,12 @@ class Rung:
         for ring in self._rings:
             ring.widen(width)
 
-    def finals(self, windows: Sequence[Window], ends: np.ndarray) -> States:
-        """Windows that end at these instants."""
-        ranges = np.array([window.range for window in windows], np.int64)
+    def finals(self, dues: Sequence[Due]) -> States:
+        """Windows that are made of these answers."""
+        starts, ends = spans(dues)
         first, known = self._rings[0].first, np.array(self._ends, np.int64)
         newest = first + np.searchsorted(known, ends, "right") - 1
-        asked = Asked(windows, newest, first + np.searchsorted(known, ends - ranges + self.window.range))
+        asked = Asked(dues, newest, first + np.searchsorted(known, starts + self.window.range))
         return [kernels.finals(asked) for kernels in self._kernels]
 
     def evict_before(self, instant: int) -> None:

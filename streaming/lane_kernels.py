@@ -1,6 +1,7 @@
 """The kernels of a lane: which windows they have been asked for, and windows ahead of the final ones."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,13 +10,34 @@ from streaming.kernels import SliceRing, batched, traits_of
 from streaming.kernels.run.batched import NONE_DUE, Batched
 from streaming.kernels.slickdeque_noninv import BatchedDeques
 
+Chain = tuple[Window, ...]  # windows, each made of the answers to the one before
+
+
+class Due(NamedTuple):
+    """Instances of a window that are to be answered, and the windows whose answers they are made of."""
+
+    window: Window
+    ends: list[int]
+    through: Chain = ()
+
+
+def spans(dues: Sequence[Due]) -> tuple[np.ndarray, np.ndarray]:
+    """Starts and ends of all windows that are due."""
+    ends: np.ndarray = np.fromiter((end for due in dues for end in due.ends), np.int64)
+    return ends - for_each_end(dues, [due.window.range for due in dues]), ends
+
+
+def for_each_end(dues: Sequence[Due], numbers: Sequence[int]) -> np.ndarray:
+    """What is so for a due, for each of its ends."""
+    return np.repeat(np.array(numbers, np.int64), np.array([len(due.ends) for due in dues], np.int64))
+
 
 class Asked:
     """Windows that are asked for, with the numbers of their newest and oldest slice."""
 
-    def __init__(self, windows: Sequence[Window], newest: np.ndarray, low: np.ndarray) -> None:
+    def __init__(self, dues: Sequence[Due], newest: np.ndarray, low: np.ndarray) -> None:
         number: dict[Window, int] = {}
-        self._which = np.array([number.setdefault(window, len(number)) for window in windows], np.int64)
+        self._which = for_each_end(dues, [number.setdefault(due.window, len(number)) for due in dues])
         self._newest = newest
         self._low = low
         self._order = np.lexsort((low, newest))  # as kernels want them

@@ -19,7 +19,7 @@ class LanePartials:
     group: np.ndarray  # int32, into keys
     start: np.ndarray  # int64, of the slice
     events: np.ndarray  # float64
-    values: np.ndarray  # float64, how many events have a value
+    values: np.ndarray  # float64, how many events have a value; mostly all, and then it is `events` itself
     parts: tuple[np.ndarray, ...]  # gathered states of each part of the lane: (columns, partials)
     failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
     fragments: int = 0  # how many of the last fields of its keys only tell fragments apart
@@ -35,12 +35,13 @@ class LanePartials:
 
     def of_rows(self, rows: np.ndarray) -> "LanePartials":
         """The partials at some places."""
+        events = self.events[rows]
         return replace(
             self,
             group=self.group[rows],
             start=self.start[rows],
-            events=self.events[rows],
-            values=self.values[rows],
+            events=events,
+            values=events if self.values is self.events else self.values[rows],
             parts=tuple(part.take(rows, axis=1) for part in self.parts),
         )
 

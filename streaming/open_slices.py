@@ -29,7 +29,7 @@ class StoredSlice(msgspec.Struct, array_like=True):
 
     group: bytes
     events: bytes
-    values: bytes
+    values: bytes  # nothing where they are as many as events
     parts: list[bytes]
 
 
@@ -78,7 +78,8 @@ class OpenSlices:
         self._widen(len(index))
         row = self._opened([start], end_of)
         places = row * self._room + index.numbers_of(np.frombuffer(stored.group, np.int64))
-        self._gather(places, np.frombuffer(stored.events), np.frombuffer(stored.values), states)
+        events = np.frombuffer(stored.events)
+        self._gather(places, events, np.frombuffer(stored.values) if stored.values else events, states)
 
     def _gather(
         self, places: np.ndarray, events: np.ndarray, values: np.ndarray, states: Iterable[np.ndarray]
@@ -144,12 +145,12 @@ class OpenSlices:
         bounds = np.searchsorted(which, np.arange(len(rows) + 1)).tolist()
         places = rows[which] * self._room + group
         events, values, *states = (store.reshape(len(store), -1)[:, places] for store in self._stores)
-        known = ids[group]
+        known, is_same = ids[group], np.array_equal(events, values)
         for low, high in pairwise(bounds):
             slice_ = StoredSlice(
                 known[low:high].tobytes(),
                 events[0, low:high].tobytes(),
-                values[0, low:high].tobytes(),
+                b"" if is_same else values[0, low:high].tobytes(),
                 [pack_states(each[:, low:high]) for each in states],
             )
             yield msgspec.msgpack.encode(slice_)
@@ -169,7 +170,8 @@ class OpenSlices:
     # --- rows -----------------------------------------------------------------------------------------
 
     @property
-    def _depth(self) -> int:
+    def depth(self) -> int:
+        """How many slices there is room for."""
         return int(self._stores[0].shape[1])
 
     @property
@@ -191,10 +193,10 @@ class OpenSlices:
 
     def _deepen(self, rows: int) -> None:
         """Make room for so many slices more."""
-        missing, depth = rows - len(self._free), self._depth
+        missing, depth = rows - len(self._free), self.depth
         if missing > 0:
             self._move(range(depth), max(FEW_ROWS, 2 * depth, depth + missing))
-            self._free = [*range(self._depth - 1, depth - 1, -1), *self._free]
+            self._free = [*range(self.depth - 1, depth - 1, -1), *self._free]
 
     def _release(self) -> None:
         """Let go of the rows of slices that closed before; of most room, where little of it is in use."""
@@ -202,7 +204,7 @@ class OpenSlices:
         self._free.sort(reverse=True)  # rows one after the other are the quickest to work on
         self._closed = {}
         depth = max(FEW_ROWS, 2 * len(self._rows))
-        if 2 * depth < self._depth:
+        if 2 * depth < self.depth:
             self._move(list(self._rows.values()), depth)
             self._rows = {start: row for row, start in enumerate(self._rows)}
             self._free = list(range(depth - 1, len(self._rows) - 1, -1))

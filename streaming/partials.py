@@ -39,6 +39,15 @@ class Grouping:
 
 
 @dataclass(frozen=True)
+class CutEvents:
+    """The events that a filter keeps, by slice."""
+
+    rows: np.ndarray  # of the events
+    slices: np.ndarray  # their starts
+    position: np.ndarray  # which of them each event is in
+
+
+@dataclass(frozen=True)
 class Slots:
     """Where events go: a slot is a slice and a group."""
 
@@ -75,6 +84,7 @@ class Events:
         self._made: dict[str, LanePartials | None] = {}
         self._groupings: dict[tuple[str | None, ...], Grouping] = {}
         self._kept: dict[str, np.ndarray] = {}
+        self._cut: dict[tuple[str | None, tuple[Cut, ...], int], CutEvents] = {}
         self._slots: dict[tuple[Any, ...], Slots | None] = {}
         self._values: dict[str, Values] = {}
 
@@ -102,12 +112,16 @@ class Events:
 
     def _is_worth(self, common: Lane) -> bool:
         """Whether common partials are so few that making others of them is the lesser work."""
-        times, cut = self._order.times, common.cuts[0]
-        if not len(times):
-            return False
-        slices = 1 + int(times.max() - times.min()) * sum(1 / period for period, _ in cut.classes)
+        events = len(self._order.times)
+        slices = 1 + self._span * sum(1 / period for period, _ in common.cuts[0].classes)
         groups = len(self._grouping(common.signature.group_by, ()).keys)
-        return slices * groups < len(times) / 2
+        return slices * groups < events / 2
+
+    @cached_property
+    def _span(self) -> int:
+        """From the earliest event to the latest."""
+        times = self._order.times
+        return int(times.max() - times.min()) if len(times) else 0
 
     def _folded(self, lane: Lane, before: int) -> LanePartials | None:
         """Of the events whose time is less than `before`."""
@@ -156,12 +170,20 @@ class Events:
         signature = lane.signature
         key = (signature.where, signature.group_by, lane.fragments, lane.cuts, before)
         if key not in self._slots:
-            kept = self._keeps(signature.where) if signature.where else None
+            cut = self._cut_events(signature.where, lane.cuts, before)
+            self._slots[key] = _slots(cut, grouping) if len(cut.rows) else None
+        return self._slots[key]
+
+    def _cut_events(self, where: str | None, cuts: tuple[Cut, ...], before: int) -> "CutEvents":
+        """The same for every group-by."""
+        key = (where, cuts, before)
+        if key not in self._cut:
+            kept = self._keeps(where) if where else None
             if before < LATEST:
                 early = self._order.times < before
                 kept = early if kept is None else kept & early
-            self._slots[key] = _slots(self._order.times, lane.cuts, grouping, kept)
-        return self._slots[key]
+            self._cut[key] = _cut_events(self._order.times, cuts, kept)
+        return self._cut[key]
 
     def _values_of(self, field: str) -> "Values":
         if field not in self._values:
@@ -228,6 +250,8 @@ class Lifting:
     @cached_property
     def counted(self) -> np.ndarray:
         """How many values each used slot has."""
+        if self._slots is self._where.slots:  # every event has one
+            return self._where.events
         return np.bincount(self._slots, minlength=self._where.size)[self._where.used].astype(np.float64)
 
     @cached_property
@@ -350,19 +374,19 @@ def _group_value(value: object, kind: FieldType) -> object:
     return value + 0.0  # -0.0 is 0.0
 
 
-def _slots(
-    times: np.ndarray, cuts: tuple[Cut, ...], grouping: Grouping, kept: np.ndarray | None
-) -> Slots | None:
+def _cut_events(times: np.ndarray, cuts: tuple[Cut, ...], kept: np.ndarray | None) -> CutEvents:
     starts = slice_starts(times, cuts)
     inside = starts < LATEST
     if kept is not None:
         inside &= kept
     rows = np.flatnonzero(inside)
-    if not len(rows):
-        return None
-    slices, position = numbered(starts[rows])
+    return CutEvents(rows, *numbered(starts[rows]))
+
+
+def _slots(cut: CutEvents, grouping: Grouping) -> Slots:
+    rows, slices = cut.rows, cut.slices
     groups = len(grouping.keys)
-    slots = position * groups + grouping.codes[rows]
+    slots = cut.position * groups + grouping.codes[rows]
     size = len(slices) * groups
     if size > 8 * len(rows) + 65_536:  # few events over many slices and groups: number the used slots
         where, slots = np.unique(slots, return_inverse=True)

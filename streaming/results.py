@@ -23,7 +23,7 @@ _ELSEWHERE = msgspec.Raw(msgspec.msgpack.encode(None))
 _MOST_INT32 = np.iinfo(np.int32).max
 
 
-class ResultBlock(msgspec.Struct, frozen=True, array_like=True):
+class ResultBlock(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A later batch replaces an earlier block of the same place."""
 
     source: str

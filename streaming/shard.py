@@ -8,7 +8,8 @@ gives the same output, which is what makes a replayed batch harmless.
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
-from itertools import groupby, repeat
+from itertools import pairwise, repeat
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,13 +21,13 @@ from streaming.aggregates import AGGREGATES
 from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
-from streaming.ladders import Chain
+from streaming.lane_kernels import Chain, Due
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
 from streaming.results import ResultBlock, answers, as_counts
 from streaming.shuffle import PastReport, TaskReport
-from streaming.slices import Due, LaneSlices
+from streaming.slices import LaneSlices
 from streaming.sources import SourceSpec
 from streaming.watermark import Watermark
 
@@ -37,6 +38,17 @@ PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent pe
 
 class StaleTask(RuntimeError):
     """A task worked from other knowledge than the shard holds: the batch must be run again."""
+
+
+class MemberWindows(NamedTuple):
+    """Windows of a member that lie in one lane."""
+
+    member: Member
+    ends: list[int]  # ascending
+
+    def due(self, lane: str) -> Due:
+        member = self.member
+        return Due(member.window, self.ends, member.chain if member.segments[-1].lane == lane else ())
 
 
 class ShardMeta(msgspec.Struct, array_like=True):
@@ -312,29 +324,19 @@ class Shard:
 
     def _answer_finals(self, before: int, now: int, batch: int, outcome: Outcome) -> None:
         """Every window that ends in `(before, now]` and holds an event, once, with its final value."""
-        single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
+        single: dict[str, list[MemberWindows]] = {lane: [] for lane in self.lanes}
         spanning: list[tuple[int, Member]] = []
-        for member in self.meta.timeline.members:
-            for end in self._ends(member, before, now):
-                pieces = member.pieces(end - member.range, end)
-                if len(pieces) == 1:
-                    single[pieces[0][0]].append((end, member))
-                else:
-                    spanning.append((end, member))
         chains: dict[str, set[Chain]] = {}
         for member in self.meta.timeline.members:
+            spanning += _by_lane(member, self._ends(member, before, now), single)
             if member.through:
                 chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
-        for lane, due in single.items():
+        for lane, windows in single.items():
             slices = self.lanes[lane]
             began = time.perf_counter()
             slices.close_until(now, len(self._group_index(slices)))
-            dues = [
-                Due(member.window, end, member.chain if member.segments[-1].lane == lane else ())
-                for end, member in due
-            ]
-            found = slices.finals(dues, now, chains.get(lane, set()))
-            self._emit_all(due, found, slices, batch, True, outcome)
+            found = slices.finals([each.due(lane) for each in windows], now, chains.get(lane, set()))
+            self._emit_all(windows, found, slices, batch, True, outcome)
             slices.seconds = time.perf_counter() - began
         for end, member in spanning:
             self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
@@ -346,24 +348,19 @@ class Shard:
             return
         moved_slices = outcome.moved_slices()
         since = max(watermark, min(starts[0] for starts in moved_slices.values()))
-        single: dict[str, list[tuple[int, Member]]] = {lane: [] for lane in self.lanes}
+        single: dict[str, list[MemberWindows]] = {lane: [] for lane in self.lanes}
         for member in self.meta.timeline.members:
             until = member.window.first_end_after(greatest)
             recent = until - PROVISIONAL_WINDOWS * member.slide
             older = self._older_moved(member, watermark, recent, moved_slices)
-            for end in (*older, *self._ends(member, max(since, recent), until)):
-                pieces = member.pieces(end - member.range, end)
-                if len(pieces) == 1:
-                    single[pieces[0][0]].append((end, member))
-                else:
-                    self._emit(member, [end], self._spanning(member, end), batch, False, outcome)
-        for lane, moved in single.items():
+            ends = [*older, *self._ends(member, max(since, recent), until)]
+            for end, spanning in _by_lane(member, ends, single):
+                self._emit(spanning, [end], self._spanning(spanning, end), batch, False, outcome)
+        for lane, windows in single.items():
             slices = self.lanes[lane]
             width = len(self._group_index(slices))
-            at_once = _windows_at_once(width)
-            for low in range(0, len(moved), at_once):
-                some = moved[low : low + at_once]
-                found = slices.provisionals([(end - member.range, end) for end, member in some], width)
+            for some in _in_chunks(windows, _windows_at_once(width)):
+                found = slices.provisionals([each.due(lane) for each in some], width)
                 self._emit_all(some, found, slices, batch, False, outcome)
 
     def _older_moved(
@@ -400,14 +397,16 @@ class Shard:
             outcome.evicted.update((lane.id, bucket) for bucket in advanced.emptied)
             outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by), about)
 
-    def _ends(self, member: Member, after: int, until: int) -> Iterator[int]:
+    def _ends(self, member: Member, after: int, until: int) -> list[int]:
         """Ends in `(after, until]` of the member's whole windows that hold at least one slice."""
         window = member.window
         lanes = [self.lanes[segment.lane] for segment in member.segments]
-
-        def first_slice_from(instant: int) -> int:
-            return min(lane.first_start_from(instant) for lane in lanes)
-
+        first_slice_from = (
+            lanes[0].first_start_from
+            if len(lanes) == 1
+            else lambda instant: min(lane.first_start_from(instant) for lane in lanes)
+        )
+        ends = []
         end = window.first_end_after(max(after, first_slice_from(EARLIEST)))
         while end <= until:
             start = first_slice_from(end - window.range)
@@ -415,8 +414,9 @@ class Shard:
                 end = window.first_end_after(start)
                 continue
             if self._is_whole(member, end):
-                yield end
+                ends.append(end)
             end += window.slide
+        return ends
 
     def _is_whole(self, member: Member, end: int) -> bool:
         start = end - member.range
@@ -447,40 +447,45 @@ class Shard:
 
     def _emit_all(
         self,
-        windows: Sequence[tuple[int, Member]],
+        windows: Sequence[MemberWindows],
         found: WindowColumns,
         slices: LaneSlices,
         batch: int,
         final: bool,
         outcome: Outcome,
     ) -> None:
-        """Windows, those of a member together: a call for each would take longer than its numbers."""
-        at_once = _windows_at_once(found.events.shape[1])
-        low = 0
-        for _, run in groupby(windows, key=lambda window: window[1].query):
-            run_ = list(run)
-            places = slices.places_of(run_[0][1].aggregate)
-            for some in (run_[at : at + at_once] for at in range(0, len(run_), at_once)):
-                ends = [end for end, _ in some]
-                columns = found.run(low, low + len(some), places)
-                self._emit(some[0][1], ends, columns, batch, final, outcome)
-                low += len(some)
+        """Those of a member together: a call for each window would take longer than its numbers."""
+        low, at_once = 0, _windows_at_once(found.events.shape[1])
+        for member, all_ends in windows:
+            places = slices.places_of(member.aggregate)
+            for at in range(0, len(all_ends), at_once):
+                ends = all_ends[at : at + at_once]
+                columns = found.run(low, low + len(ends), places)
+                self._emit(member, ends, columns, batch, final, outcome)
+                low += len(ends)
 
     def _emit(
         self, member: Member, ends: Sequence[int], columns: Columns, batch: int, final: bool, outcome: Outcome
     ) -> None:
         """`columns` has all groups of one end after the other, and the parts of the member's aggregate."""
         width = columns.width // len(ends)
-        present = np.flatnonzero(columns.events > 0)
-        bounds = np.searchsorted(present, np.arange(len(ends) + 1) * width).tolist()
-        if len(present) < columns.width:
-            columns = columns.of_groups(present)
         index = self._group_index(self.lanes[member.segments[-1].lane])
+        if columns.events.all():  # mostly so
+            bounds = list(range(0, columns.width + 1, max(1, width)))
+            keys = [index.raw(np.arange(width))] * len(ends)
+        else:
+            present = np.flatnonzero(columns.events)
+            columns = columns.of_groups(present)
+            bounds = np.searchsorted(present, np.arange(len(ends) + 1) * width).tolist()
+            pieces = enumerate(pairwise(bounds))
+            keys = [index.raw(present[low:high] - place * width) for place, (low, high) in pieces]
         values = columns.values if member.field else columns.events  # a count of nothing counts events
         numbers, others = answers(AGGREGATES[member.aggregate], values, columns.parts)
         counts = as_counts(columns.events)
+        # Bytes are cut many times faster than arrays.
+        value_bytes, count_bytes, count_size = numbers.tobytes(), counts.tobytes(), counts.itemsize
         revisions = self.meta.revisions.get(member.query, {})
-        for place, (end, low, high) in enumerate(zip(ends, bounds, bounds[1:], strict=False)):
+        for end, groups, low, high in zip(ends, keys, bounds, bounds[1:], strict=False):
             if low == high:
                 continue
             outcome.blocks.append(
@@ -493,9 +498,9 @@ class Shard:
                     shard=self.number,
                     batch=batch,
                     final=final,
-                    keys=index.raw(present[low:high] - place * width),
-                    values=numbers[low:high].tobytes(),
-                    counts=counts[low:high].tobytes(),
+                    keys=groups,
+                    values=value_bytes[8 * low : 8 * high],
+                    counts=count_bytes[count_size * low : count_size * high],
                     others=None if others is None else others[low:high],
                     revision=revisions.get(end, 0),
                 )
@@ -547,6 +552,43 @@ class Shard:
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)
+
+
+def _by_lane(
+    member: Member, ends: list[int], lanes: dict[str, list[MemberWindows]]
+) -> list[tuple[int, Member]]:
+    """Add windows to those of the lane that they lie in; returns those that lie in several."""
+    if len(member.segments) == 1:  # mostly so
+        if ends:
+            lanes[member.segments[0].lane].append(MemberWindows(member, ends))
+        return []
+    inside: dict[str, list[int]] = {}
+    spanning = []
+    for end in ends:
+        pieces = member.pieces(end - member.range, end)
+        if len(pieces) == 1:
+            inside.setdefault(pieces[0][0], []).append(end)
+        else:
+            spanning.append((end, member))
+    for lane, own in inside.items():
+        lanes[lane].append(MemberWindows(member, own))
+    return spanning
+
+
+def _in_chunks(windows: Iterable[MemberWindows], most: int) -> Iterator[list[MemberWindows]]:
+    """At most so many windows at once."""
+    some: list[MemberWindows] = []
+    room = most
+    for member, ends in windows:
+        left = ends
+        while left:
+            some.append(MemberWindows(member, left[:room]))
+            left, room = left[room:], room - len(some[-1].ends)
+            if not room:
+                yield some
+                some, room = [], most
+    if some:
+        yield some
 
 
 def _windows_at_once(width: int) -> int:

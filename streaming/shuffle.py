@@ -31,7 +31,7 @@ class PackedPartials(msgspec.Struct, array_like=True):
     group: bytes
     start: Runs
     events: Runs
-    values: Runs
+    values: Runs | None  # None: as many as events
     parts: list[bytes]  # gathered states: columns of numbers one after the other, or a pickled list
 
 
@@ -80,19 +80,20 @@ def pack(partials: LanePartials) -> PackedPartials:
         partials.group.tobytes(),
         pack_runs(partials.start),
         pack_runs(partials.events),
-        pack_runs(partials.values),
+        None if partials.values is partials.events else pack_runs(partials.values),
         [pack_states(states) for states in partials.parts],
     )
 
 
 def unpack(packed: PackedPartials, parts: Sequence[Part]) -> LanePartials:
+    events = unpack_runs(packed.events, np.float64)
     return LanePartials(
         packed.lane,
         GroupKeys.unpacked(packed.keys),
         np.frombuffer(packed.group, np.int32),
         unpack_runs(packed.start, np.int64),
-        unpack_runs(packed.events, np.float64),
-        unpack_runs(packed.values, np.float64),
+        events,
+        events if packed.values is None else unpack_runs(packed.values, np.float64),
         tuple(unpack_states(states, part) for states, part in zip(packed.parts, parts, strict=True)),
     )
 

@@ -1,12 +1,10 @@
 """A lane's slices in memory: open ones gather partials, closed ones stand in rings and feed the kernels."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
-from optimizer.windows import Window
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.algebra import lacks
 from streaming.aggregates.base import Part
@@ -15,20 +13,12 @@ from streaming.aggregates.states import PARTS
 from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GroupIndex
 from streaming.kernels import SliceRing, traits_of
-from streaming.ladders import Chain, Ladders, Rung, States
-from streaming.lane_kernels import Asked, ColumnKernels
+from streaming.ladders import Ladders, Rung, States
+from streaming.lane_kernels import Asked, Chain, ColumnKernels, Due, for_each_end, spans
 from streaming.lane_partials import LanePartials
 from streaming.lane_spans import Head, Tails
 from streaming.lanes import EARLIEST, LATEST, Lane
 from streaming.open_slices import AT_ONCE, OpenSlices
-
-
-class Due(NamedTuple):
-    """A window that is to be answered, and the windows whose answers it is made of."""
-
-    window: Window
-    end: int
-    through: Chain = ()
 
 
 class ClosedSlices:
@@ -154,45 +144,44 @@ class LaneSlices:
         close, at `now`, since kernels do not go back.
         """
         self._ladders.keep(chains, self._new_rung)
-        asked = self._asked([due.window for due in dues], _instants(due.end for due in dues))
+        asked = self._asked(dues)
         events, values = (kernels.finals(asked) for kernels in self._kernels[:2])
         if chains and self.parts:
-            shape, rings = (len(dues), events.shape[2]), self.closed.rings[2:]
+            shape, rings = events.shape[1:], self.closed.rings[2:]
             states: States = [np.empty((len(ring.rows), *shape), ring.rows.dtype) for ring in rings]
             self._climb((), dues, now, states)
         else:
             states = [kernels.finals(asked) for kernels in self._kernels[2:]]
         return WindowColumns(events[0], values[0], tuple(states))
 
-    def _asked(self, windows: Sequence[Window], ends: np.ndarray) -> Asked:
-        ranges = _instants(window.range for window in windows)
+    def _asked(self, dues: Sequence[Due]) -> Asked:
+        starts, ends = spans(dues)
         numbers = self.closed.numbers_from
-        return Asked(windows, numbers(ends) - 1, numbers(ends - ranges))
+        return Asked(dues, numbers(ends) - 1, numbers(starts))
 
     def _climb(self, chain: Chain, dues: Sequence[Due], now: int, states: States) -> None:
         """Answer what is made of this chain's answers, then what is made of those."""
         above = self._ladders.after(chain)
-        own = [place for place, due in enumerate(dues) if due.through == chain]
-        windows, ends = [dues[place].window for place in own], [dues[place].end for place in own]
-        wanted = []
+        of_members = [due for due in dues if due.through == chain]
+        of_rungs = []
         for _, rung in above:
             rung.widen(self.closed.rings[0].groups)
-            missing = rung.due(now, self.closed.starts)
-            wanted.append((rung, missing, len(ends)))
-            windows += [rung.window] * len(missing)
-            ends += missing
-        found = self._found(chain, windows, _instants(ends))
+            of_rungs.append(Due(rung.window, rung.due(now, self.closed.starts)))
+        found = self._found(chain, [*of_members, *of_rungs])
+        own = np.flatnonzero(for_each_end(dues, [due.through == chain for due in dues]))
         for answers, each in zip(states, found, strict=True):
             answers[:, own] = each[:, : len(own)]
-        for rung, missing, at in wanted:
-            rung.append(missing, [each[:, at : at + len(missing)] for each in found])
+        at = len(own)
+        for (_, rung), due in zip(above, of_rungs, strict=True):
+            rung.append(due.ends, [each[:, at : at + len(due.ends)] for each in found])
+            at += len(due.ends)
         for longer, _ in above:
             self._climb(longer, dues, now, states)
 
-    def _found(self, chain: Chain, windows: Sequence[Window], ends: np.ndarray) -> States:
+    def _found(self, chain: Chain, dues: Sequence[Due]) -> States:
         if chain:
-            return self._ladders.rung(chain).finals(windows, ends)
-        asked = self._asked(windows, ends)
+            return self._ladders.rung(chain).finals(dues)
+        asked = self._asked(dues)
         return [kernels.finals(asked) for kernels in self._kernels[2:]]
 
     def _new_rung(self, chain: Chain) -> Rung:
@@ -208,9 +197,9 @@ class LaneSlices:
                 rung.append([end], [part[:, None] for part in states])
         return rung
 
-    def provisionals(self, spans: Sequence[tuple[int, int]], width: int) -> WindowColumns:
-        """Windows `[start, end)` that are not final: closed slices from `start` on, open ones up to `end`."""
-        starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    def provisionals(self, dues: Sequence[Due], width: int) -> WindowColumns:
+        """Windows that are not final: closed slices from their start on, open ones up to their end."""
+        starts, ends = spans(dues)
         lows, which = np.unique(self.closed.numbers_from(starts), return_inverse=True)
         events, values, *states = (kernels.ahead(lows)[:, which] for kernels in self._kernels)
         windows = WindowColumns(events[0], values[0], tuple(states))
@@ -295,7 +284,3 @@ class LaneSlices:
         for tails in self._tails.values():
             tails.forget_before(self.closed.first)
         return gone
-
-
-def _instants(instants: Iterable[int]) -> np.ndarray:
-    return np.fromiter(instants, np.int64)

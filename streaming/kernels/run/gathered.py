@@ -9,14 +9,22 @@ from streaming.kernels.run.rows import Flat, U, flat, load, save
 
 def gather_into(algebra: Algebra, places: np.ndarray, states: np.ndarray, store: np.ndarray) -> None:
     """store[:, places[i]] ⊕= states[:, i], one after the other."""
-    _gather(algebra, places, _flat(states), _flat(store))
+    _gather(algebra, _unwritable(places), _flat(_unwritable(states)), _flat(store))
 
 
 def combine_rows(algebra: Algebra, older: np.ndarray, newer: np.ndarray) -> np.ndarray:
     """older[:, i] ⊕ newer[:, i] for every i."""
     result = np.empty(older.shape, older.dtype)
-    _combine(algebra, _flat(np.ascontiguousarray(older)), _flat(np.ascontiguousarray(newer)), _flat(result))
+    one, other = (_flat(_unwritable(np.ascontiguousarray(each))) for each in (older, newer))
+    _combine(algebra, one, other, _flat(result))
     return result
+
+
+def _unwritable(array: np.ndarray) -> np.ndarray:
+    """What is only read, whether it could be written to or not: so that one compiled function serves."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _flat(columns: np.ndarray) -> Flat:
