@@ -4,7 +4,7 @@ The answers to the window in between stand in rings of their own, as slices do, 
 them. Like all that kernels keep they are derived: made anew from the slices when a plan or a restart asks.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -62,9 +62,11 @@ class Rung:
     def finals(self, dues: Sequence[Due]) -> States:
         """Windows that are made of these answers."""
         starts, ends = spans(dues)
-        first, known = self._rings[0].first, np.array(self._ends, np.int64)
-        newest = first + np.searchsorted(known, ends, "right") - 1
-        asked = Asked(dues, newest, first + np.searchsorted(known, starts + self.window.range))
+        firsts = starts + self.window.range  # where the first of these answers ends
+        newest = [bisect_right(self._ends, end) - 1 for end in ends.tolist()]
+        oldest = [bisect_left(self._ends, end) for end in firsts.tolist()]
+        numbers = self._rings[0].first + np.array([newest, oldest], np.int64)
+        asked = Asked(dues, *numbers)
         return [kernels.finals(asked) for kernels in self._kernels]
 
     def evict_before(self, instant: int) -> None:

@@ -4,7 +4,7 @@ Most slices of a backlog begin and end within one batch. So they are gathered, c
 call for each of them would take longer than its numbers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -19,6 +19,8 @@ from streaming.kernels.run.gathered import gather_into
 from streaming.kernels.run.ring import roomy
 from streaming.lane_partials import LanePartials, nothing_gathered, numbered
 from streaming.shuffle import pack_states, unpack_states
+
+Groups = slice | np.ndarray
 
 AT_ONCE = 1_000_000  # numbers of a column, so that a million groups do not take their memory again
 FEW_ROWS = 16
@@ -165,7 +167,7 @@ class OpenSlices:
 
     def keep(self, groups: np.ndarray) -> None:
         """Keep these groups only, in this order."""
-        self._stores = [store.take(groups, axis=2) for store in self._stores]
+        self._move(self._used, self.depth, roomy(len(groups)), groups)
 
     # --- rows -----------------------------------------------------------------------------------------
 
@@ -181,21 +183,20 @@ class OpenSlices:
     def _row_of(self, start: int) -> int:
         return self._rows[start] if start in self._rows else self._closed[start]
 
+    @property
+    def _used(self) -> dict[int, int]:
+        """Rows of open slices and of those just closed, that stay where they are."""
+        return {row: row for row in (*self._rows.values(), *self._closed.values())}
+
     def _widen(self, width: int) -> None:
-        known = self._room
-        if width <= known:
-            return
-        for at, (store, nothing) in enumerate(zip(self._stores, self._nothing, strict=True)):
-            wider = np.empty((*store.shape[:2], roomy(width)), store.dtype)
-            wider[:, :, :known] = store
-            wider[:, :, known:] = nothing
-            self._stores[at] = wider
+        if width > self._room:
+            self._move(self._used, self.depth, roomy(width))
 
     def _deepen(self, rows: int) -> None:
         """Make room for so many slices more."""
         missing, depth = rows - len(self._free), self.depth
         if missing > 0:
-            self._move(range(depth), max(FEW_ROWS, 2 * depth, depth + missing))
+            self._move(self._used, max(FEW_ROWS, 2 * depth, depth + missing), self._room)
             self._free = [*range(self.depth - 1, depth - 1, -1), *self._free]
 
     def _release(self) -> None:
@@ -205,15 +206,18 @@ class OpenSlices:
         self._closed = {}
         depth = max(FEW_ROWS, 2 * len(self._rows))
         if 2 * depth < self.depth:
-            self._move(list(self._rows.values()), depth)
+            self._move({row: at for at, row in enumerate(self._rows.values())}, depth, self._room)
             self._rows = {start: row for row, start in enumerate(self._rows)}
             self._free = list(range(depth - 1, len(self._rows) - 1, -1))
 
-    def _move(self, rows: Sequence[int], depth: int) -> None:
-        """To other arrays, where these rows come first."""
-        for at, store in enumerate(self._stores):
-            moved = np.empty((len(store), depth, self._room), store.dtype)
-            moved[:, : len(rows)] = store[:, rows]
+    def _move(self, rows: Mapping[int, int], depth: int, room: int, groups: Groups = slice(None)) -> None:
+        """To other arrays, by row where it is to be; others are not touched, so that they take no memory."""
+        for at, (store, nothing) in enumerate(zip(self._stores, self._nothing, strict=True)):
+            moved = np.empty((len(store), depth, room), store.dtype)
+            for old, new in rows.items():
+                kept = store[:, old, groups]
+                moved[:, new, : kept.shape[1]] = kept
+                moved[:, new, kept.shape[1] :] = nothing[:, 0]
             self._stores[at] = moved
 
 

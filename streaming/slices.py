@@ -51,8 +51,9 @@ class ClosedSlices:
         return self.first + bisect_left(self.starts, instant)
 
     def numbers_from(self, instants: np.ndarray) -> np.ndarray:
-        """The same for many."""
-        return self.first + np.searchsorted(np.array(self.starts, np.int64), instants)
+        """The same for many, of which there are fewer than slices in a long window."""
+        found = [bisect_left(self.starts, instant) for instant in instants.tolist()]
+        return self.first + np.array(found, np.int64)
 
     def evict_before(self, instant: int) -> None:
         number = self.number_from(instant)
@@ -208,10 +209,6 @@ class LaneSlices:
             if len(inside):
                 windows.add(inside, self.open.columns([at], width).one(0), self.parts)
         return windows
-
-    def between(self, start: int, end: int, width: int) -> Columns:
-        """All slices inside `[start, end)`, one by one."""
-        return self._with_open(self._closed_between(start, end, width), start, end, width)
 
     def from_change(self, change: int, end: int, width: int) -> Columns:
         """All slices inside `[change, end)`: of windows that changed to this lane at `change`."""
