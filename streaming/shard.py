@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import pairwise, repeat
-from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,8 +20,9 @@ from streaming.aggregates import AGGREGATES
 from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
-from streaming.lane_kernels import Chain, Due
+from streaming.lane_kernels import Chain
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
+from streaming.member_windows import MemberWindows, by_lane, in_chunks
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
 from streaming.results import ResultBlock, answers, as_counts
@@ -38,17 +38,6 @@ PROVISIONAL_WINDOWS = 120  # at most so many open windows of a query are sent pe
 
 class StaleTask(RuntimeError):
     """A task worked from other knowledge than the shard holds: the batch must be run again."""
-
-
-class MemberWindows(NamedTuple):
-    """Windows of a member that lie in one lane."""
-
-    member: Member
-    ends: list[int]  # ascending
-
-    def due(self, lane: str) -> Due:
-        member = self.member
-        return Due(member.window, self.ends, member.chain if member.segments[-1].lane == lane else ())
 
 
 class ShardMeta(msgspec.Struct, array_like=True):
@@ -328,7 +317,7 @@ class Shard:
         spanning: list[tuple[int, Member]] = []
         chains: dict[str, set[Chain]] = {}
         for member in self.meta.timeline.members:
-            spanning += _by_lane(member, self._ends(member, before, now), single)
+            spanning += by_lane(member, self._ends(member, before, now), single)
             if member.through:
                 chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, windows in single.items():
@@ -354,12 +343,12 @@ class Shard:
             recent = until - PROVISIONAL_WINDOWS * member.slide
             older = self._older_moved(member, watermark, recent, moved_slices)
             ends = [*older, *self._ends(member, max(since, recent), until)]
-            for end, spanning in _by_lane(member, ends, single):
+            for end, spanning in by_lane(member, ends, single):
                 self._emit(spanning, [end], self._spanning(spanning, end), batch, False, outcome)
         for lane, windows in single.items():
             slices = self.lanes[lane]
             width = len(self._group_index(slices))
-            for some in _in_chunks(windows, _windows_at_once(width)):
+            for some in in_chunks(windows, _windows_at_once(width)):
                 found = slices.provisionals([each.due(lane) for each in some], width)
                 self._emit_all(some, found, slices, batch, False, outcome)
 
@@ -552,43 +541,6 @@ class Shard:
 
     def _group_index(self, slices: LaneSlices) -> GroupIndex:
         return self.group_index(slices.lane.signature.group_by)
-
-
-def _by_lane(
-    member: Member, ends: list[int], lanes: dict[str, list[MemberWindows]]
-) -> list[tuple[int, Member]]:
-    """Add windows to those of the lane that they lie in; returns those that lie in several."""
-    if len(member.segments) == 1:  # mostly so
-        if ends:
-            lanes[member.segments[0].lane].append(MemberWindows(member, ends))
-        return []
-    inside: dict[str, list[int]] = {}
-    spanning = []
-    for end in ends:
-        pieces = member.pieces(end - member.range, end)
-        if len(pieces) == 1:
-            inside.setdefault(pieces[0][0], []).append(end)
-        else:
-            spanning.append((end, member))
-    for lane, own in inside.items():
-        lanes[lane].append(MemberWindows(member, own))
-    return spanning
-
-
-def _in_chunks(windows: Iterable[MemberWindows], most: int) -> Iterator[list[MemberWindows]]:
-    """At most so many windows at once."""
-    some: list[MemberWindows] = []
-    room = most
-    for member, ends in windows:
-        left = ends
-        while left:
-            some.append(MemberWindows(member, left[:room]))
-            left, room = left[room:], room - len(some[-1].ends)
-            if not room:
-                yield some
-                some, room = [], most
-    if some:
-        yield some
 
 
 def _windows_at_once(width: int) -> int:
