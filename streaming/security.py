@@ -18,6 +18,7 @@ Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+KEYS = "MILLRACE_SECRETS_KEY"  # of the environment
 
 
 class SecretProblem(RuntimeError):
@@ -138,7 +139,7 @@ def unseal(sealed: str) -> str:
         return _sealer(_keys()).decrypt(sealed.encode()).decode()
     except InvalidToken as error:
         raise SecretProblem(
-            "A saved secret cannot be opened with the keys in MILLRACE_SECRETS_KEY: type it again."
+            f"A saved secret cannot be opened with the keys in {KEYS}: type it again."
         ) from error
 
 
@@ -157,7 +158,7 @@ def check_keys() -> None:
 
 
 def _keys() -> str:
-    return os.environ.get("MILLRACE_SECRETS_KEY", "")
+    return os.environ.get(KEYS, "")
 
 
 @lru_cache(maxsize=2)
@@ -166,6 +167,6 @@ def _sealer(keys: str) -> MultiFernet:
         return MultiFernet([Fernet(key.strip()) for key in keys.split(",") if key.strip()])
     except ValueError as error:
         raise SecretProblem(
-            "MILLRACE_SECRETS_KEY must hold one or more keys, separated by commas,"
+            f"{KEYS} must hold one or more keys, separated by commas,"
             " each 32 random bytes in URL-safe base64."
         ) from error

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streaming import keepers
+from streaming import keepers, security
 from streaming.input_stream import FORMAT, InputSetup, InputStream, batch_id
 from streaming.java import QUICK_START
 from streaming.kept_shards import ShardSetup
@@ -95,8 +95,6 @@ def session(
         # One thread per task: numpy and Arrow pools would only fight with the other tasks.
         "OMP_NUM_THREADS": "1",
         "ARROW_NUM_THREADS": "1",
-        # With it tasks open what sources' clusters want to know.
-        "MILLRACE_SECRETS_KEY": os.environ.get("MILLRACE_SECRETS_KEY", ""),
     }
     os.environ.update(environment, PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
     jars = ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar")))
@@ -143,6 +141,9 @@ def session(
     for name, value in {**settings, **overrides}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
+    # With them tasks open what sources' clusters want to know. They are no setting: settings are arguments of
+    # the JVM, which everybody on the machine may see.
+    spark.sparkContext.environment[security.KEYS] = os.environ.get(security.KEYS, "")
     if not master.startswith("local"):
         _await_executors(spark)
     spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
