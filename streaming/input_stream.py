@@ -31,7 +31,9 @@ FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
 TICK_MS = 1_000  # a stream that stands still gives a sign of life this often
 LONG_TICK_MS = 10_000  # and this often once all that it had to say is said
-NAP_SECONDS = 0.01  # between two looks for messages
+# Between two looks for messages: the longer none have come, the longer it may be until the next.
+NAP_SECONDS, LONG_NAP_SECONDS = 0.01, 0.1
+NAP_SHARE = 0.02  # of the time since then
 LOOK_EVERY = 0.2  # seconds between two looks for plans, which are rare
 PLANS_SECONDS = 15.0  # within which they must be there to read
 FEW = 5_000  # messages for which a second task is not worth its start
@@ -122,6 +124,7 @@ class InputReader(DataSourceStreamReader):
         self._progress: ProgressReader | None = None
         self._tick = TICK_MS
         self._looked: dict[str, float] = {}
+        self._last_news = time.monotonic()
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_clients": {}, "_progress": None}  # connections stay where they were made
@@ -141,9 +144,11 @@ class InputReader(DataSourceStreamReader):
             if _is_reading(start["past"]) or self._is_due("past"):
                 end["past"] = self._past(start)
             now = int(time.time() * 1000)
+            if end != start:
+                self._last_news = time.monotonic()
             if end != start or not 0 <= now - start["clock"] < self._tick:
                 return end | {"clock": max(now, start["clock"] + 1)}
-            time.sleep(NAP_SECONDS)
+            time.sleep(nap(time.monotonic() - self._last_news))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[TaskInput]:
         ranges = _ranges(start["events"], end["events"])
@@ -288,6 +293,15 @@ def limited(start: dict[str, int], ends: dict[int, int], most: int) -> dict[str,
     if total > most:
         left = {number: -(-count * most // total) for number, count in left.items()}
     return {str(number): start.get(str(number), 0) + count for number, count in sorted(left.items())}
+
+
+def nap(quiet: float) -> float:
+    """How long to wait before looking again, after so many seconds without news.
+
+    >>> nap(0.1), nap(2.0), nap(3600.0)
+    (0.01, 0.04, 0.1)
+    """
+    return min(LONG_NAP_SECONDS, max(NAP_SECONDS, NAP_SHARE * quiet))
 
 
 def shared_out(ranges: list[Range], tasks: int) -> list[list[Range]]:
