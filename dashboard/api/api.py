@@ -1,9 +1,11 @@
 """The REST API under /api/: what the pages do, for programs. /api/docs describes it."""
 
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest
 from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
 from ninja.operation import Operation
 
 from dashboard.api import (
@@ -54,6 +56,12 @@ api.add_router("/alerts", alerts.router)
 api.add_router("", past.router)
 
 
+@cache
+def described() -> OpenAPISchema:
+    """All calls and shapes; made once, since it takes most of a second."""
+    return api.get_openapi_schema()
+
+
 @api.get("/openapi.json", include_in_schema=False)
 def description(request: HttpRequest) -> Any:
-    return api.get_openapi_schema()
+    return described()

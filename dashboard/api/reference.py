@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from dashboard.api.api import api
+from dashboard.api.api import described
 
 WORDS = {"string": "text", "array": "list", "integer": "whole number", "boolean": "true or false"}
 EXAMPLES: dict[str, dict[str, Any]] = {  # bodies that a person can copy and change
@@ -93,7 +93,7 @@ class Call:
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
     calls: dict[str, list[Call]] = {}
-    for tag, call in _calls(api.get_openapi_schema(), request.build_absolute_uri("/").rstrip("/")):
+    for tag, call in _calls(described(), request.build_absolute_uri("/").rstrip("/")):
         calls.setdefault(tag, []).append(call)
     return render(request, "api/reference.html", {"groups": calls.items()})
 
