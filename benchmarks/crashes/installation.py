@@ -1,4 +1,4 @@
-"""An installation to be hurt: a broker, a job process, a steady feed of events, plans that change."""
+"""An installation to be hurt: a broker, a job process, a web process, a steady feed of events."""
 
 import os
 import random
@@ -17,12 +17,11 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from django.conf import settings
 from kafka.admin import NewTopic
 
-from optimizer import Statistics, optimize
-from optimizer.plan import Plan
-from optimizer.queries import QuerySpec
+from benchmarks.crashes.web import Web
 from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import QUICK_START, find_java
+from streaming.lanes import Timeline
 from streaming.progress import Progress
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
@@ -94,7 +93,6 @@ class Installation:
 
     def __init__(self, directory: Path, seed: int, master: str = "local[2]", per_second: int = 1_000) -> None:
         jars = jars_dir(settings.VAR_DIR)
-        self.master = master
         self.var_dir = directory / "var"
         self.broker = Broker(directory / "broker", free_port(), jars / "broker", find_java().path)
         self.topics = Topics("crash")
@@ -105,8 +103,15 @@ class Installation:
         self.feed = Feed(self.broker.bootstrap_servers, "events", seed, per_second)
         self.job: subprocess.Popen[bytes] | None = None
         self.job_starts = 0
-        self._plans = Producer(_client(self.broker.bootstrap_servers))
-        self._newest_plan: Plan | None = None
+        self._environment = {
+            "MILLRACE_VAR": str(self.var_dir),
+            "MILLRACE_JARS": str(jars),
+            "MILLRACE_KAFKA": self.broker.bootstrap_servers,
+            "MILLRACE_TOPIC_PREFIX": self.topics.prefix,
+            "MILLRACE_SPARK_JAVA_OPTIONS": QUICK_START,
+            "SPARK_MASTER": master,
+        }
+        self.web = Web(self._environment)
         self._progress: Consumer | None = None
         self._newest_progress: Progress | None = None
         self._disk_is_small = False
@@ -136,6 +141,7 @@ class Installation:
                 self.job.wait(timeout=40)
             self.job.kill()
             self.job.wait()
+        self.web.kill()
         self.broker.stop()
         if self._disk_is_small:
             subprocess.run(["umount", "-l", str(self.var_dir)], check=False)
@@ -152,22 +158,15 @@ class Installation:
     # --- the job --------------------------------------------------------------------------------------
 
     def start_job(self) -> None:
-        environment = os.environ | {
-            "MILLRACE_VAR": str(self.var_dir),
-            "MILLRACE_JARS": str(jars_dir(settings.VAR_DIR)),
-            "MILLRACE_KAFKA": self.broker.bootstrap_servers,
-            "MILLRACE_TOPIC_PREFIX": self.topics.prefix,
-            "MILLRACE_SPARK_JAVA_OPTIONS": QUICK_START,
-            "SPARK_MASTER": self.master,
-        }
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "runjob"]
-        self.job = subprocess.Popen(command, env=environment)
+        self.job = subprocess.Popen(command, env=os.environ | self._environment)
         self.job_starts += 1
 
-    def keep_job_running(self) -> None:
+    def keep_running(self) -> None:
         """What the supervisor does."""
         if self.job is None or self.job.poll() is not None:
             self.start_job()
+        self.web.keep_running()
 
     @property
     def jvm(self) -> int | None:
@@ -184,20 +183,20 @@ class Installation:
 
     # --- plans ----------------------------------------------------------------------------------------
 
-    def publish(self, specs: list[QuerySpec]) -> None:
-        queries = [query for spec in specs for query in spec.queries()]
-        version = self._newest_plan.version + 1 if self._newest_plan else 1
-        plan = optimize(queries, Statistics(), source="s", version=version, previous=self._newest_plan)
-        self._newest_plan = plan
-        self._tell_plan(msgspec.json.encode({"source": self.source.to_json(), "plan": plan.to_json()}))
+    @property
+    def is_settled(self) -> bool:
+        """The newest plan is in force, and of no query's past something is still to be read."""
+        progress, plan = self.progress(), self.web.newest_plan()
+        if progress is None or plan["published_at"] is None:
+            return False
+        timeline = msgspec.msgpack.decode(progress.timeline, type=Timeline)
+        return timeline.version == plan["version"] and not timeline.pasts
 
     def end_of_data(self) -> None:
-        self._tell_plan(END_OF_DATA)
-
-    def _tell_plan(self, message: bytes) -> None:
-        self._plans.produce(self.topics.plans, message, key=b"s", partition=0)
-        if self._plans.flush(60):
-            raise RuntimeError("A plan could not be sent within 60 s.")
+        plans = Producer(_client(self.broker.bootstrap_servers))
+        plans.produce(self.topics.plans, END_OF_DATA, key=self.source.id.encode(), partition=0)
+        if plans.flush(60):
+            raise RuntimeError("The end of the data could not be told within 60 s.")
 
     # --- what the job says ----------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ import errno
 import random
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +28,10 @@ LASTING = (
 ADDED_SLIDE = "10s"
 ADDED_RANGES = ("10s", "20s", "30s", "60s")
 FILTERS = (None, "temp > 50")
+# Some of every kind: trees that read the events, or that are made of other trees', on one node and on two.
+STRATEGIES = ("best", "best_woven", "best_balanced", "triweave", "no_share", "factor_partitioned", "phantoms")
 RECOVERY_SECONDS = 300.0
+SAVED_WITHIN = 0.3  # s, about what saving a query takes
 
 
 @dataclass
@@ -44,21 +48,24 @@ class Trial:
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
+        self._random_of_web = random.Random(self.seed)  # asked by another thread than the plans' one
         self._added = 0
 
     def run(self, victims: Sequence[str]) -> Verdict:
         """One round for each victim, in random order; then let all windows close and compare."""
         installation = self.installation
-        installation.publish(self.queries)
-        installation.start_job()
+        installation.web.prepare(installation.source, self.queries)
+        installation.keep_running()
         installation.feed.start()
         self._await_batch(1)
         for number, victim in enumerate(self._random.sample(victims, len(victims)), 1):
             seconds = self._round(victim)
             self.recoveries.setdefault(victim, []).append(seconds)
             self.say(f"round {number} of {len(victims)}: {victim}, going on after {seconds:.1f} s")
+        settled = "Adopting the last plan, with the past of its queries,"
+        wait_until(settled, lambda: installation.is_settled, RECOVERY_SECONDS, installation.keep_running)
         installation.feed.stop()
-        return judge(installation, self.queries, self.removed, self._keep_going)
+        return judge(installation, self.queries, self.removed, installation.keep_running)
 
     def _round(self, victim: str) -> float:
         if self._random.random() < 0.4:
@@ -71,14 +78,18 @@ class Trial:
         return time.monotonic() - began
 
     def _change_plan(self) -> None:
-        added = [query for query in self.queries if query not in LASTING]
-        if added and self._random.random() < 0.5:
+        """Save a query, delete one, or have another strategy make the plan."""
+        web, added = self.installation.web, [query for query in self.queries if query not in LASTING]
+        chance = self._random.random()
+        if chance < 0.25:
+            web.adopt(self._random.choice(STRATEGIES), self._random.randrange(1, 3))
+        elif added and chance < 0.6:
             gone = self._random.choice(added)
+            web.remove(gone)
             self.queries.remove(gone)
             self.removed.append(gone)
         else:
-            self.queries.append(self._new_query())
-        self.installation.publish(self.queries)
+            self.queries.append(web.add(self._new_query()))
 
     def _new_query(self) -> QuerySpec:
         self._added += 1
@@ -97,10 +108,9 @@ class Trial:
         return -1 if progress is None else progress.batch
 
     def _await_batch(self, batch: int) -> None:
-        wait_until(f"Batch {batch}", lambda: self._batch() >= batch, RECOVERY_SECONDS, self._keep_going)
-
-    def _keep_going(self) -> None:
-        self.installation.keep_job_running()
+        wait_until(
+            f"Batch {batch}", lambda: self._batch() >= batch, RECOVERY_SECONDS, self.installation.keep_running
+        )
 
     # --- victims --------------------------------------------------------------------------------------
 
@@ -122,6 +132,15 @@ class Trial:
         workers = self.installation.python_workers()
         if workers:
             kill(workers[-1] if self._random.random() < 0.1 else self._random.choice(workers))
+
+    def kill_web(self) -> None:
+        """While somebody changes the plan: it is changed, or not at all."""
+        with ThreadPoolExecutor(1) as person:
+            change = person.submit(self._change_plan)
+            time.sleep(SAVED_WITHIN * self._random_of_web.random())
+            self.installation.web.kill()
+            self.installation.keep_running()
+            change.result()
 
     def kill_broker(self) -> None:
         self.installation.broker.kill()
@@ -149,6 +168,7 @@ class Trial:
 STRIKES: dict[str, Callable[[Trial], None]] = {
     "job": Trial.kill_job,
     "JVM": Trial.kill_jvm,
+    "web": Trial.kill_web,
     "worker": Trial.kill_worker,
     "broker": Trial.kill_broker,
     "disk": Trial.fill_disk,
