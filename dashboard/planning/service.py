@@ -28,7 +28,7 @@ from optimizer.throughput import estimated_throughput, load
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
-STRATEGY = "best_woven"  # of those whose trees all read the events, as the job's do
+STRATEGY = "best_woven"  # its trees all read the events, so that an edit leaves the others as they are
 BATCH_SECONDS = 1.0  # from an event's arrival to its result, about
 MOST_NODES = 64
 

@@ -37,6 +37,8 @@ from streaming.security import Security, seal
 from streaming.topics import create_topics, delete_topics
 from streaming.watch import SourceProblem, TopicGone
 
+pytestmark = pytest.mark.broker
+
 Row = tuple[int, int, bytes | None]
 START = 1_767_225_600_000
 MESSAGE_BYTES = 4 << 20

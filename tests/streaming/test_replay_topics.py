@@ -31,6 +31,8 @@ from streaming.topics import Topics, create_topics
 from streaming.watch import SourceProblem, look
 from tests.streaming.test_replay import START, read_rows, spec_of, windows, write_events
 
+pytestmark = pytest.mark.broker
+
 QUERIES: list[dict[str, Any]] = [
     {"name": "sum", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "10s"), ("7m", "2m")]),
      "group_by": ["device"]},

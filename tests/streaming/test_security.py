@@ -24,6 +24,8 @@ from streaming.watch import TopicGone, look
 from tests.secured import LIMITED, PASSWORD, Authority, SecuredBroker
 from tests.streaming.test_sources_live import COUNT, DAY, START, LiveSource, wait_until
 
+pytestmark = pytest.mark.broker
+
 SECRET = "heron-at-the-weir"
 
 

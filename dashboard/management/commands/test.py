@@ -1,17 +1,19 @@
 """`test`: linters, types and every test.
 
 Takes the place of Django's own `test` on purpose: this project's tests run under pytest. What people are to
-see at once is tested with the machine to itself; then tests that compute, and those of the dashboard, run
-beside all the rest, which mostly waits for brokers and Spark.
+see at once is tested first; tests that only compute take what processor time that leaves. Then those of the
+dashboard run beside all the rest, which mostly waits for brokers and Spark.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
@@ -26,15 +28,9 @@ CHECKS = (
     ("Imports", ("lint-imports",)),
 )
 BROWSER = "tests/browser"
-BESIDE = (
-    "optimizer",  # doctests
-    "streaming",
-    "tests/optimizer",
-    "tests/streaming/aggregates",
-    "tests/streaming/formats",
-    "tests/streaming/kernels",
-    "tests/dashboard",
-)
+DASHBOARD = "tests/dashboard"
+OPTIMIZER, STREAMING = "tests/optimizer", "tests/streaming"
+LIVE = "broker or spark"  # marked so; the other tests of streaming only compute
 
 
 class Command(BaseCommand):
@@ -56,19 +52,21 @@ class Command(BaseCommand):
 def _everything() -> bool:
     if not all(_Stage(*check).run() for check in CHECKS):
         return False
-    shown = _Stage("Tests in a browser", ("pytest", BROWSER)).run()
-    beside = _Stage("Tests that compute, and of the dashboard", ("pytest", *BESIDE))
-    others = (f"--ignore={path}" for path in (BROWSER, *BESIDE))
-    log = settings.VAR_DIR / "tests-beside.log"
-    process = beside.start_beside(log)
-    try:
-        passed = _Stage("All other tests", ("pytest", "tests", *others)).run()
-    except BaseException:
-        process.kill()
-        raise
-    code = process.wait()
-    print(f"\n── {beside.title}, beside the others:\n{log.read_text(encoding='utf-8')}", flush=True)
-    return beside.told(code) and passed and shown
+    own = (BROWSER, DASHBOARD, OPTIMIZER, STREAMING)
+    computing = ("optimizer", "streaming", OPTIMIZER, STREAMING, "-m", f"not ({LIVE})")
+    others = ("tests", *(f"--ignore={path}" for path in own))
+    with ExitStack() as running:
+        beside = [running.enter_context(_Beside(_tests("Tests that compute", *computing), patience=19))]
+        passed = [_tests("Tests in a browser", BROWSER).run()]
+        beside.append(running.enter_context(_Beside(_tests("Tests of the dashboard", DASHBOARD))))
+        passed.append(_tests("Tests of the data path, live", STREAMING, "-m", LIVE).run())
+        passed.append(_tests("All other tests", *others).run())
+        passed += [each.passed() for each in beside]
+    return all(passed)
+
+
+def _tests(title: str, *chosen: str) -> "_Stage":
+    return _Stage(title, ("pytest", *chosen))
 
 
 class _Stage:
@@ -79,24 +77,41 @@ class _Stage:
 
     def run(self) -> bool:
         """Whether it passed."""
-        print(f"\n── {self.title}: {' '.join(self._command)}", flush=True)
-        self._began = time.monotonic()
-        return self.told(self._start().wait())
+        print(f"\n── {self.title}: {shlex.join(self._command)}", flush=True)
+        return self.told(self.start().wait())
 
-    def start_beside(self, log: Path) -> subprocess.Popen[bytes]:
-        """Start it; what it says goes to the log."""
-        with log.open("wb") as file:
-            return self._start(stdout=file, stderr=subprocess.STDOUT)
+    def start(self, patience: int = 0, **output: Any) -> subprocess.Popen[bytes]:
+        """The more patience, the more it leaves the processors to others."""
+        self._began = time.monotonic()
+        program, *arguments = self._command
+        path = str(Path(sys.executable).with_name(program))
+        # What set-up has compiled need not be compiled again.
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(settings.VAR_DIR / "numba")}
+        command = ["nice", "-n", str(patience), path, *arguments]
+        return subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment, **output)
 
     def told(self, code: int) -> bool:
         outcome = "passed" if code == 0 else "failed"
         print(f"── {self.title} {outcome} ({time.monotonic() - self._began:.1f} s)", flush=True)
         return code == 0
 
-    def _start(self, **output: Any) -> subprocess.Popen[bytes]:
-        program = str(Path(sys.executable).with_name(self._command[0]))
-        # What set-up has compiled need not be compiled again.
-        environment = os.environ | {"NUMBA_CACHE_DIR": str(settings.VAR_DIR / "numba")}
-        return subprocess.Popen(
-            [program, *self._command[1:]], cwd=settings.BASE_DIR, env=environment, **output
-        )
+
+class _Beside:
+    """A stage that runs while others do; what it says is shown when it is waited for."""
+
+    def __init__(self, stage: _Stage, patience: int = 0) -> None:
+        self._stage = stage
+        self._log = settings.VAR_DIR / f"{stage.title.lower().replace(' ', '-')}.log"
+        with self._log.open("wb") as file:
+            self._process = stage.start(patience, stdout=file, stderr=subprocess.STDOUT)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+
+    def passed(self) -> bool:
+        code = self._process.wait()
+        print(f"\n── {self._stage.title}, beside the others:\n{self._log.read_text()}", flush=True)
+        return self._stage.told(code)
