@@ -1,8 +1,8 @@
 """`test`: linters, types and every test.
 
 Takes the place of Django's own `test` on purpose: this project's tests run under pytest. What people are to
-see at once is tested first; tests that only compute take what processor time that leaves. Then those of the
-dashboard run beside all the rest, which mostly waits for brokers and Spark.
+see at once is tested first; tests that only compute take what processor time that leaves. Then those of live
+streams run beside all others: both mostly wait.
 """
 
 import os
@@ -27,9 +27,7 @@ CHECKS = (
     ("Types", ("mypy",)),
     ("Imports", ("lint-imports",)),
 )
-BROWSER = "tests/browser"
-DASHBOARD = "tests/dashboard"
-OPTIMIZER, STREAMING = "tests/optimizer", "tests/streaming"
+BROWSER, OPTIMIZER, STREAMING = "tests/browser", "tests/optimizer", "tests/streaming"
 LIVE = "broker or spark"  # marked so; the other tests of streaming only compute
 
 
@@ -52,15 +50,13 @@ class Command(BaseCommand):
 def _everything() -> bool:
     if not all(_Stage(*check).run() for check in CHECKS):
         return False
-    own = (BROWSER, DASHBOARD, OPTIMIZER, STREAMING)
     computing = ("optimizer", "streaming", OPTIMIZER, STREAMING, "-m", f"not ({LIVE})")
-    others = ("tests", *(f"--ignore={path}" for path in own))
+    others = ("tests", *(f"--ignore={path}" for path in (BROWSER, OPTIMIZER, STREAMING)))
     with ExitStack() as running:
         beside = [running.enter_context(_Beside(_tests("Tests that compute", *computing), patience=19))]
         passed = [_tests("Tests in a browser", BROWSER).run()]
-        beside.append(running.enter_context(_Beside(_tests("Tests of the dashboard", DASHBOARD))))
+        beside.append(running.enter_context(_Beside(_tests("All other tests", *others))))
         passed.append(_tests("Tests of the data path, live", STREAMING, "-m", LIVE).run())
-        passed.append(_tests("All other tests", *others).run())
         passed += [each.passed() for each in beside]
     return all(passed)
 
