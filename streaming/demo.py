@@ -16,6 +16,7 @@ from kafka.errors import KafkaError
 from kafka.producer.future import FutureRecordMetadata
 
 from streaming.broker import answers
+from streaming.producers import abandon
 from streaming.topics import create_topics
 
 TOPIC = "demo.sensors"
@@ -165,6 +166,9 @@ def _produce_while_connected(bootstrap_servers: str, rate: int, stop: threading.
             while len(receipts) > rate or (receipts and receipts[0].is_done):
                 # A producer that lost its broker does not always find it again: the next one does.
                 receipts.popleft().get(timeout=UNANSWERED)
+    except KafkaError:
+        abandon(producer)
+        raise
     finally:
         with suppress(KafkaError):  # what a broker that went away did not take is lost with it
             producer.close(timeout=10)

@@ -34,6 +34,7 @@ from streaming.broker import answers
 from streaming.jars import jars_dir
 from streaming.lanes import EARLIEST, Timeline
 from streaming.losses import LostMessages
+from streaming.producers import abandon
 from streaming.progress import ProgressReader
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
@@ -118,13 +119,14 @@ class StatusSender:
         except KafkaError:
             self._replace()
 
-    def close(self, timeout: float = 5) -> None:
+    def close(self) -> None:
         if self._producer is not None:
             with suppress(KafkaError):  # what could not be sent is lost with it
-                self._producer.close(timeout=timeout)
+                self._producer.close(timeout=5)
 
     def _replace(self) -> None:
-        self.close(timeout=0.1)
+        if self._producer is not None:
+            abandon(self._producer)
         self._producer = self._receipt = None
 
 

@@ -8,6 +8,7 @@ from django.conf import settings
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
+from streaming.producers import abandon
 from streaming.topics import Topics
 
 SEND_SECONDS = 4.0
@@ -54,4 +55,4 @@ def _producer() -> KafkaProducer:
 def _forget_producer() -> None:
     """After a failure start afresh: a record still queued must not be sent later, after a newer one."""
     while _producers:
-        _producers.pop().close(timeout=0)
+        abandon(_producers.pop())
