@@ -111,7 +111,7 @@ class Installation:
             "MILLRACE_SPARK_JAVA_OPTIONS": QUICK_START,
             "SPARK_MASTER": master,
         }
-        self.web = Web(self._environment)
+        self.web = Web(self._environment, directory / "web.log")
         self._progress: Consumer | None = None
         self._newest_progress: Progress | None = None
         self._disk_is_small = False

@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from optimizer.queries import QuerySpec
 from streaming.broker import free_port
 from streaming.sources import SourceSpec
 
+LOG_SHOWN = 5_000  # characters, where the web process fails
 ANSWER_SECONDS = 60.0  # from a request to its answer, a restart of the web process included
 MANAGE = (sys.executable, str(settings.BASE_DIR / "manage.py"))
 # What an administrator does once: the first account, a token for programs, and what is in a file of `export`.
@@ -40,8 +42,9 @@ class Web:
     Who gets no answer looks whether it was done, and asks again if not.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
         self._environment = os.environ | environment
+        self._log = log
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self._token = ""
@@ -66,9 +69,8 @@ class Web:
         """What the supervisor does."""
         if self._process is None or self._process.poll() is not None:
             command = [*MANAGE, "runserver", f"127.0.0.1:{self._port}", "--noreload"]
-            self._process = subprocess.Popen(
-                command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
+            with self._log.open("ab") as log:
+                self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
 
     def kill(self) -> None:
         if self._process is not None:
@@ -131,7 +133,8 @@ class Web:
             with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as response:  # noqa: S310
                 return msgspec.json.decode(response.read() or b"true")
         except urllib.error.HTTPError as error:
-            raise RuntimeError(f"{method} {path}: {error.code}, {error.read().decode()}") from error
+            said = f"{method} {path}: {error.code}, {error.read().decode()}"
+            raise RuntimeError(f"{said}\n{self._log.read_text()[-LOG_SHOWN:]}") from error
         except OSError:
             if time.monotonic() > deadline:
                 raise
