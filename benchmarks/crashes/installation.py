@@ -21,7 +21,7 @@ from benchmarks.crashes.web import Web
 from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import QUICK_START, find_java
-from streaming.lanes import Timeline
+from streaming.lanes import LATEST, Timeline
 from streaming.progress import Progress
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
@@ -114,6 +114,8 @@ class Installation:
         self.web = Web(self._environment, directory / "web.log")
         self._progress: Consumer | None = None
         self._newest_progress: Progress | None = None
+        # By query of the job: after which end it still waited for its past when it was last there.
+        self.owed_after: dict[str, int] = {}
         self._disk_is_small = False
 
     # --- set up and take down -------------------------------------------------------------------------
@@ -189,7 +191,7 @@ class Installation:
         progress, plan = self.progress(), self.web.newest_plan()
         if progress is None or plan["published_at"] is None:
             return False
-        timeline = msgspec.msgpack.decode(progress.timeline, type=Timeline)
+        timeline = _timeline_of(progress)
         return timeline.version == plan["version"] and not timeline.pasts
 
     def end_of_data(self) -> None:
@@ -210,7 +212,14 @@ class Installation:
         for message in self._progress.consume(1_000, 0.2):
             if message.error() is None:
                 self._newest_progress = msgspec.msgpack.decode(message.value(), type=Progress)
+                self._note_what_is_owed(_timeline_of(self._newest_progress))
         return self._newest_progress
+
+    def _note_what_is_owed(self, timeline: Timeline) -> None:
+        waits = {query: waits for past in timeline.pasts for query, waits in past.waits.items()}
+        for member in timeline.members:
+            query = member.query
+            self.owed_after[query] = waits[query][0].after if query in waits else LATEST
 
     def _progress_topic(self) -> str | None:
         streams = list((self.var_dir / "checkpoints" / self.topics.prefix).glob("s-*/offsets"))
@@ -237,6 +246,10 @@ class Installation:
         consumer = Consumer(_client(self.broker.bootstrap_servers) | {"group.id": "nobody"})
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
         return consumer
+
+
+def _timeline_of(progress: Progress) -> Timeline:
+    return msgspec.msgpack.decode(progress.timeline, type=Timeline)
 
 
 def _client(bootstrap_servers: str) -> dict[str, Any]:

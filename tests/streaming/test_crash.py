@@ -13,6 +13,7 @@ from benchmarks.crashes.installation import Installation
 from benchmarks.crashes.rounds import LASTING, Trial
 from benchmarks.crashes.verdict import Answers, Log, Verdict, check_group_windows, check_window
 from optimizer import Statistics, optimize
+from streaming.lanes import LATEST
 from streaming.results import ResultBlock
 from tests.streaming.engine import SOURCE, Engine
 from tests.streaming.oracle import Row
@@ -42,12 +43,18 @@ def test_the_document_tells_crashes_and_differences() -> None:
 
 def test_the_verdict_notices_what_is_missing_wrong_or_too_much() -> None:
     right: Answers = {("q", "10s", "10s", ("d",), start, start + 10): (1.0, 1) for start in range(0, 50, 10)}
-    first, second, *_, last = right
+    first, second, third, fourth, last = right
 
-    def problems(changed: Answers, *, without: tuple[Row, ...] = (), was_removed: bool = False) -> int:
+    def problems(
+        changed: Answers,
+        *,
+        without: tuple[Row, ...] = (),
+        was_removed: bool = False,
+        owed_after: int = LATEST,
+    ) -> int:
         verdict = Verdict()
         told = {key: value for key, value in (right | changed).items() if key not in without}
-        check_window("q", told, right, was_removed, verdict)
+        check_window("q", told, right, was_removed, verdict, owed_after)
         return len(verdict.problems)
 
     assert problems({}) == 0
@@ -56,6 +63,13 @@ def test_the_verdict_notices_what_is_missing_wrong_or_too_much() -> None:
     assert problems({}, without=(last,)) == 1
     assert problems({}, without=(last,), was_removed=True) == 0
     assert problems({}, without=tuple(right)) == 1
+    assert problems({}, without=(third,), was_removed=True) == 1
+    assert problems({}, without=(fourth,), was_removed=True, owed_after=third[5]) == 0, (
+        "it waited for its past"
+    )
+    assert problems({}, without=(third,), was_removed=True, owed_after=third[5]) == 1
+    assert problems({}, without=(fourth,), owed_after=third[5]) == 1, "who is still there gets what is owed"
+    assert problems({fourth: (1.0, 2)}, was_removed=True, owed_after=third[5]) == 1
     assert problems({second: (1.0, 2)}) == 1
     assert problems({("q", "10s", "10s", ("other",), 10, 20): (1.0, 1)}) == 1
 
