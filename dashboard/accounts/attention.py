@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from dashboard.accounts.people import first_name
 from dashboard.accounts.rights import Thing, noun
 from dashboard.audit import recording
-from dashboard.models import Notice
+from dashboard.models import Notice, SignIn
 
 
 def rights_version() -> int:
@@ -18,12 +19,20 @@ def rights_version() -> int:
     return recording.rights_version() + asked
 
 
-def still_there(person: int, session_key: str | None) -> User | None:
-    """The person as they are now; None if they may not sign in any more, or this session was ended."""
-    if session_key is not None:
-        alive = Session.objects.filter(session_key=session_key, expire_date__gt=timezone.now())
-        if not alive.exists():
-            return None
+NO_SIGN_IN = 0
+
+
+def sign_in_of(session: SessionBase) -> int:
+    """What a page stays open by; not the session's key, as another password gives its session another one."""
+    known = SignIn.objects.filter(session_key=session.session_key)
+    return known.values_list("pk", flat=True).first() or NO_SIGN_IN
+
+
+def still_there(person: int, sign_in: int) -> User | None:
+    """The person as they are now; None if they may not sign in any more, or this browser was signed out."""
+    keys = SignIn.objects.filter(pk=sign_in).values("session_key")
+    if not Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now()).exists():
+        return None
     return User.objects.filter(pk=person, is_active=True).first()
 
 

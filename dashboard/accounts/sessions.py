@@ -12,6 +12,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_ipv46_address
+from django.db import transaction
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -70,8 +71,12 @@ def end_sessions(person: User, sign_ins: list[SignIn]) -> None:
         record("ended", "session", person.username, [["Signed out", words, None]], key=str(person.pk))
 
 
+@transaction.atomic
 def keep_session(request: HttpRequest, person: User) -> None:
-    """Go on with this session after its person set another password; Django gives it another key."""
+    """Go on with this session after its person set another password; Django gives it another key.
+
+    At once: pages that are open look whether their sign-in still has a session.
+    """
     old = request.session.session_key
     update_session_auth_hash(request, person)
     SignIn.objects.filter(session_key=old).update(session_key=request.session.session_key)

@@ -22,7 +22,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth.models import User
 
-from dashboard.accounts.attention import Waiting, still_there, waiting_for
+from dashboard.accounts.attention import NO_SIGN_IN, Waiting, sign_in_of, still_there, waiting_for
 from dashboard.accounts.rights import (
     Thing,
     may_see,
@@ -63,6 +63,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._link = ""  # token of a link, for somebody who has not signed in
         self._shared: set[str] = set()  # keys of the queries that it opens
         self._link_due = 0.0
+        self._sign_in = NO_SIGN_IN
         self._telling = asyncio.Lock()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -77,6 +78,8 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.close()  # before accepting: the handshake is refused
             return
         self._person: User | None = None if self._link else self.scope["user"]
+        if self._person is not None:
+            self._sign_in = await _sign_in_of(self.scope["session"])
         self._hub = self._start_relay()
         self._viewer = Viewer(self._hub)
         await self.accept()
@@ -146,8 +149,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     async def _is_still_there(self) -> bool:
         if self._person is None:
             return await self._link_holds()
-        session = self.scope.get("session")
-        person = await _still_there(self._person.pk, session.session_key if session is not None else None)
+        person = await _still_there(self._person.pk, self._sign_in)
         self._person = person or self._person
         return person is not None
 
@@ -282,6 +284,7 @@ def _look_up_shared(keys: list[str], wishes: dict[str, Wish]) -> Found:
     return Found(WatchedQuery.all_of(saved, wall_clock(), wishes), {}, [], set(), {})
 
 
+_sign_in_of = database_sync_to_async(sign_in_of)
 _still_there = database_sync_to_async(still_there)
 _waiting_for = database_sync_to_async(waiting_for)
 

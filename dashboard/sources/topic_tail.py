@@ -15,7 +15,7 @@ from django.template.loader import render_to_string
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
-from dashboard.accounts.attention import still_there
+from dashboard.accounts.attention import NO_SIGN_IN, sign_in_of, still_there
 from dashboard.accounts.rights import visible_sources
 from dashboard.sources.kafka import KafkaProblem, consumer_of
 from dashboard.sources.models import Source
@@ -98,12 +98,14 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     def __init__(self) -> None:
         super().__init__()
         self._task: asyncio.Task[None] | None = None
+        self._sign_in = NO_SIGN_IN
         self._sent = self._heard = 0
 
     async def connect(self) -> None:
         if not self.scope["user"].is_authenticated:
             await self.close()  # before accepting: the handshake is refused
             return
+        self._sign_in = await _sign_in_of(self.scope["session"])
         source = await self._seen_source()
         if source is None:
             await self.close()
@@ -118,10 +120,8 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
     async def _seen_source(self) -> Source | None:
         """The source, as long as this viewer may see it."""
-        session = self.scope.get("session")
-        key = session.session_key if session is not None else None
         found: Source | None = await _look_up(
-            self.scope["user"].pk, key, self.scope["url_route"]["kwargs"]["key"]
+            self.scope["user"].pk, self._sign_in, self.scope["url_route"]["kwargs"]["key"]
         )
         return found
 
@@ -173,7 +173,10 @@ def _told(tail: Tail, source: Source) -> dict[str, Any]:
     }
 
 
+_sign_in_of = database_sync_to_async(sign_in_of)
+
+
 @database_sync_to_async  # type: ignore[untyped-decorator]
-def _look_up(person: int, session_key: str | None, key: str) -> Source | None:
-    found = still_there(person, session_key)
+def _look_up(person: int, sign_in: int, key: str) -> Source | None:
+    found = still_there(person, sign_in)
     return visible_sources(found).filter(key=key).first() if found else None

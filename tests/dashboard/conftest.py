@@ -2,7 +2,9 @@
 administrator; a stranger has not signed in."""
 
 import pytest
-from django.contrib.auth.models import User
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import AnonymousUser, User
 from django.test import Client
 
 from dashboard.accounts.people import ADMINISTRATOR, EDITOR, VIEWER, give_role
@@ -22,6 +24,14 @@ def someone(name: str, role: str) -> User:
 def signed_in_as(person: User) -> Client:
     client = Client()
     client.force_login(person)
+    return client
+
+
+@database_sync_to_async
+def open_as(communicator: WebsocketCommunicator, person: User | AnonymousUser) -> Client:
+    """Say of a socket what its middleware would: who opens it, in which browser; that one is returned."""
+    client = Client() if isinstance(person, AnonymousUser) else signed_in_as(person)
+    communicator.scope |= {"user": person, "session": client.session}
     return client
 
 

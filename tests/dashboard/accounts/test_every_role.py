@@ -20,7 +20,7 @@ from dashboard.accounts.tokens import make_token
 from dashboard.live.routing import websocket_urlpatterns
 from dashboard.models import Alert, Board, Panel, SavedQuery, Source
 from dashboard.planning.verifying import Verifying
-from tests.dashboard.conftest import signed_in_as
+from tests.dashboard.conftest import open_as, signed_in_as
 from tests.dashboard.places import source_at
 
 SECRETS = ("Hot devices", "Secret title", "Secret alert", "Plant floor")
@@ -339,7 +339,7 @@ async def test_a_socket_about_a_hidden_thing_does_not_open(route: str, hidden_fo
 
     address = "/" + re.sub(r"<slug:\w+>", "sensors", route)
     communicator = WebsocketCommunicator(URLRouter(websocket_urlpatterns), address)
-    communicator.scope["user"] = hidden_for_sockets
+    await open_as(communicator, hidden_for_sockets)
     connected, _ = await communicator.connect()
     assert not connected
 

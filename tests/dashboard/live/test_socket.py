@@ -25,9 +25,11 @@ from dashboard.queries.actions import (
     restore_queries,
     resume_queries,
 )
+from tests.dashboard.conftest import PASSWORD, open_as
 from tests.dashboard.live.messages import block, status
 
 NOW = 1_800_000_000_000
+ANOTHER = "otter-below-the-dam-4"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -38,9 +40,13 @@ def hub() -> Hub:
     return hub
 
 
-def socket(hub: Hub, user: User | AnonymousUser) -> WebsocketCommunicator:
-    communicator = WebsocketCommunicator(LiveConsumer.as_asgi(start_relay=lambda: hub), "/ws/live/")
-    communicator.scope["user"] = user
+def socket_to(hub: Hub) -> WebsocketCommunicator:
+    return WebsocketCommunicator(LiveConsumer.as_asgi(start_relay=lambda: hub), "/ws/live/")
+
+
+async def socket(hub: Hub, user: User | AnonymousUser) -> WebsocketCommunicator:
+    communicator = socket_to(hub)
+    await open_as(communicator, user)
     return communicator
 
 
@@ -53,14 +59,14 @@ class Page(WebsocketCommunicator):
 
     async def next_message(self) -> dict[str, Any]:
         if not self.waiting:
-            self.waiting = await self.receive_json_from()
+            self.waiting = await self.receive_json_from(timeout=8)
         return self.waiting.pop(0)
 
 
 @pytest.fixture
 async def of_ana(hub: Hub, ana: User) -> AsyncIterator[Page]:
-    page = Page(socket(hub, ana))
-    connected, _ = await page.connect()
+    page = Page(await socket(hub, ana))
+    connected, _ = await page.connect(timeout=5)
     assert connected
     assert (await page.next_message())["type"] == "state"
     yield page
@@ -88,7 +94,7 @@ async def plan_made(hub: Hub) -> None:
 
 
 async def test_a_stranger_is_refused(hub: Hub) -> None:
-    connected, _ = await socket(hub, AnonymousUser()).connect()
+    connected, _ = await (await socket(hub, AnonymousUser())).connect()
     assert not connected
 
 
@@ -208,7 +214,7 @@ async def rights_changed(hub: Hub) -> None:
 
 @pytest.fixture
 async def of_bo(hub: Hub, bo: User) -> AsyncIterator[Page]:
-    page = Page(socket(hub, bo))
+    page = Page(await socket(hub, bo))
     await page.connect()
     yield page
     await page.disconnect()
@@ -252,7 +258,7 @@ async def only_states(page: Page) -> bool:
 async def all_that_comes(page: Page) -> list[dict[str, Any]]:
     messages = page.waiting
     while not await page.receive_nothing(timeout=0.3):
-        messages += await page.receive_json_from()
+        messages += await page.receive_json_from(timeout=8)
     page.waiting = []
     return messages
 
@@ -309,19 +315,31 @@ async def test_who_may_not_sign_in_any_more_is_cut_off(hub: Hub, of_bo: Page, bo
 
 
 async def test_an_ended_session_closes_its_socket(hub: Hub, bo: User) -> None:
-    from django.contrib.sessions.backends.db import SessionStore
-
-    session = SessionStore()
-    await database_sync_to_async(session.create)()
-    communicator = Page(socket(hub, bo))
-    communicator.scope["session"] = session
+    communicator = Page(socket_to(hub))
+    browser = await open_as(communicator, bo)
     await communicator.connect()
     await next_of(communicator, "state")
     await rights_changed(hub)
     assert (await next_of(communicator, "notices"))["waiting"] == 0
-    await database_sync_to_async(SessionStore(session.session_key).delete)()
+    await database_sync_to_async(browser.post)("/sign-out/")
     await rights_changed(hub)
     assert await communicator.receive_output() == {"type": "websocket.close", "code": 4401}
+
+
+async def test_another_password_ends_the_sockets_of_other_browsers(hub: Hub, of_bo: Page, bo: User) -> None:
+    communicator = Page(socket_to(hub))
+    browser = await open_as(communicator, bo)
+    await communicator.connect()
+    for page in (communicator, of_bo):
+        await next_of(page, "state")
+    before = browser.session.session_key
+    typed = {"old_password": PASSWORD, "new_password1": ANOTHER, "new_password2": ANOTHER}
+    await database_sync_to_async(browser.post)("/account/password/", typed)
+    assert browser.session.session_key != before
+    await rights_changed(hub)
+    assert await of_bo.receive_output() == {"type": "websocket.close", "code": 4401}
+    assert (await next_of(communicator, "notices"))["waiting"] == 0
+    await communicator.disconnect()
 
 
 async def test_who_is_asked_for_access_hears_of_it_in_the_page(
@@ -360,10 +378,10 @@ async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
         computations=[{"aggregate": "count"}],
         windows=[{"range": "1m", "slide": "10s"}],
     )
-    communicator = socket(hub, AnonymousUser())
+    communicator = await socket(hub, AnonymousUser())
     communicator.scope["query_string"] = f"share={token}".encode()
     page = Page(communicator)
-    connected, _ = await page.connect()
+    connected, _ = await page.connect(timeout=5)
     assert connected
     wanted = {"type": "watch", "queries": [hot.key, other.key], "rows": [other.key], "sources": ["sensors"]}
     await page.send_json_to(wanted)
@@ -381,7 +399,7 @@ async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
 async def test_a_revoked_link_ends_at_once_in_every_process(hub: Hub, hot: SavedQuery, ana: User) -> None:
     """As everything that changes who sees what, it is in the log that each process looks at."""
     link, token = await database_sync_to_async(_link_to)(hot, ana)
-    communicator = socket(hub, AnonymousUser())
+    communicator = await socket(hub, AnonymousUser())
     communicator.scope["query_string"] = f"share={token}".encode()
     page = Page(communicator)
     assert (await page.connect())[0]
@@ -408,7 +426,7 @@ def _link_to(query: SavedQuery, person: User) -> tuple[ShareLink, str]:
 
 @pytest.mark.parametrize("query_string", [b"share=guessed", b"share=", b"", b"share=%ff&share=x"])
 async def test_a_made_up_link_is_refused(hub: Hub, query_string: bytes) -> None:
-    communicator = socket(hub, AnonymousUser())
+    communicator = await socket(hub, AnonymousUser())
     communicator.scope["query_string"] = query_string
     connected, _ = await communicator.connect()
     assert not connected

@@ -15,6 +15,7 @@ from dashboard.live.routing import websocket_urlpatterns
 from dashboard.models import Source
 from dashboard.sources.topic_pages import Asked, message_page
 from dashboard.sources.topic_tail import SHOWN, Tail
+from tests.dashboard.conftest import open_as
 from tests.dashboard.places import connection_to
 
 NOW = int(time.time() * 1000)
@@ -92,18 +93,18 @@ def test_following_leaves_no_group_behind(followed: Source, tail, broker: str) -
     admin.close()
 
 
-def socket(
+async def socket(
     user: User | AnonymousUser, key: str = "sensors", asked: str = "seek=live"
 ) -> WebsocketCommunicator:
     application = URLRouter(websocket_urlpatterns)
     communicator = WebsocketCommunicator(application, f"/ws/sources/{key}/messages/?seek=live")
-    communicator.scope["user"] = user
+    await open_as(communicator, user)
     return communicator
 
 
 @pytest.fixture
 async def of_ana(ana: User, followed: Source) -> AsyncIterator[WebsocketCommunicator]:
-    communicator = socket(ana)
+    communicator = await socket(ana)
     connected, _ = await communicator.connect()
     assert connected
     yield communicator
@@ -133,14 +134,14 @@ async def test_a_page_that_does_not_answer_gets_no_more(of_ana: WebsocketCommuni
 
 @pytest.mark.django_db(transaction=True)
 async def test_strangers_and_sources_that_do_not_exist_are_refused(followed: Source, ana: User) -> None:
-    for refused in (socket(AnonymousUser()), socket(ana, key="nosuch")):
+    for refused in (await socket(AnonymousUser()), await socket(ana, key="nosuch")):
         connected, _ = await refused.connect()
         assert not connected
 
 
 @pytest.mark.django_db(transaction=True)
 async def test_what_is_wrong_is_said_and_ends_it(sensors: Source, ana: User) -> None:
-    communicator = socket(ana)
+    communicator = await socket(ana)
     await communicator.connect()
     told = await communicator.receive_json_from(timeout=20)
     assert told["type"] == "problem"
