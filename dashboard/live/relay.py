@@ -23,7 +23,6 @@ from dashboard.live.garbage import QuietCollection
 from dashboard.live.hub import Hub, Listener, process_hub
 from dashboard.live.reader import BrokerLost, Places, Reader
 from dashboard.models import PlanVersion, SavedQuery, Source
-from dashboard.planning.service import publish_pending
 from streaming.topics import Topics
 
 logger = logging.getLogger(__name__)
@@ -35,7 +34,6 @@ AT_ONCE = 25  # sockets, before others may do something in the event loop
 LOOK_SECONDS = 0.5
 ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
-PUBLISH_SECONDS = 4.0
 TIDY_SECONDS = 60.0
 
 
@@ -55,7 +53,6 @@ class Relay:
         self,
         hub: Hub,
         open_reader: Callable[[], Reader],
-        publish: Callable[[], object] = publish_pending,
         newest_plan: Callable[[], int] = newest_plan,
         newest_rights: Callable[[], int] = rights_version,
         listen: Callable[[datetime], Bells] = listen,
@@ -63,7 +60,6 @@ class Relay:
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
-        self._publish = publish
         self._newest_plan = newest_plan
         self._newest_rights = newest_rights
         self._news = asyncio.Event()
@@ -77,7 +73,6 @@ class Relay:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._read())
             tasks.create_task(self._push())
-            tasks.create_task(self._every(PUBLISH_SECONDS, self._publish))
             # Whatever people do to queries makes a plan, whatever they do to rights is recorded, in this
             # process or another: then viewers look again.
             tasks.create_task(self._follow_number(self._newest_plan, lambda one: one.plan_made()))
@@ -172,14 +167,6 @@ class Relay:
                 self.hub.keep_only(*await sync_to_async(_known_keys)())
             except Exception:
                 logger.exception("Could not look up which queries exist; trying again in a minute.")
-
-    async def _every(self, seconds: float, task: Callable[[], object]) -> None:
-        while True:
-            try:
-                await sync_to_async(task, thread_sensitive=False)()
-            except Exception:
-                logger.exception("%s failed; trying again in %d s.", task.__name__, seconds)
-            await asyncio.sleep(seconds)
 
 
 def _known_keys() -> tuple[set[str], set[str]]:

@@ -1,5 +1,6 @@
 """The web process: told to end, it ends, whatever it is at."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,29 +8,51 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from kafka import KafkaConsumer
 
 from streaming.broker import HOST, free_port
+from streaming.topics import Topics, create_topics
 
 READERS = 8
 ENDS_WITHIN = 10.0  # s; one that hangs does so for ever
 
 
-@contextmanager
-def web_process(var_dir: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    environment = os.environ | {"MILLRACE_VAR": str(var_dir), "DJANGO_RUNSERVER_HIDE_WARNING": "true"}
-    environment.pop("DATABASE_URL", None)
-    manage = [sys.executable, "manage.py"]
+PREFIX = "web-process"
+SAVED_AND_NOT_TOLD = """
+from dashboard.models import Connection, Source
+from dashboard.planning.service import newest, replan
+here = Connection.objects.create(key="here", name="here", bootstrap_servers="127.0.0.1:1")
+source = Source.objects.create(key="s", name="s", topic="s", connection=here, schema=[["ts", "integer"]])
+replan(source, "A test")
+assert newest(source).published_at is None
+"""
+
+
+def manage(environment: dict[str, str], *command: str) -> None:
     subprocess.run(
-        [*manage, "migrate", "--verbosity", "0"], cwd=settings.BASE_DIR, env=environment, check=True
+        [sys.executable, "manage.py", *command], cwd=settings.BASE_DIR, env=environment, check=True
     )
+
+
+@contextmanager
+def web_process(
+    var_dir: Path, kafka: str = "127.0.0.1:1", before: str = ""
+) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """`before` is done without Kafka, then the process starts with it."""
+    environment = os.environ | {"MILLRACE_VAR": str(var_dir), "DJANGO_RUNSERVER_HIDE_WARNING": "true"}
+    environment |= {"MILLRACE_KAFKA": "127.0.0.1:1", "MILLRACE_TOPIC_PREFIX": PREFIX}
+    environment.pop("DATABASE_URL", None)
+    manage(environment, "migrate", "--verbosity", "0")
+    if before:
+        manage(environment, "shell", "--verbosity", "0", "--command", before)
     address = f"{HOST}:{free_port()}"
-    command = [*manage, "runserver", address, "--noreload", "--verbosity", "0"]
-    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment)
+    command = [sys.executable, "manage.py", "runserver", address, "--noreload", "--verbosity", "0"]
+    process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment | {"MILLRACE_KAFKA": kafka})
     try:
         yield process, f"http://{address}/sign-in/"
     finally:
@@ -59,6 +82,18 @@ def test_it_ends_in_the_middle_of_requests(tmp_path: Path, attempt: int) -> None
             done.set()
             for reader in readers:
                 reader.join()
+
+
+def test_a_plan_that_was_saved_and_not_told_goes_out_though_nobody_watches(
+    tmp_path: Path, broker: str
+) -> None:
+    """Who saved it ended in between, or Kafka was away."""
+    topics = Topics(PREFIX)
+    create_topics(broker, topics.shared())
+    consumer = KafkaConsumer(topics.plans, bootstrap_servers=broker, auto_offset_reset="earliest")
+    with closing(consumer), web_process(tmp_path, broker, SAVED_AND_NOT_TOLD):
+        told = [record for records in consumer.poll(30_000).values() for record in records]
+    assert [(record.key, json.loads(record.value)["plan"]["version"]) for record in told] == [(b"s", 1)]
 
 
 def wait_until_it_answers(process: subprocess.Popen[bytes], address: str) -> None:
