@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -17,13 +19,25 @@ class CompiledKernels:
     def are_current(self) -> bool:
         return self._stamp.exists() and self._stamp.read_text() == self._fingerprint()
 
-    def make(self) -> None:
+    @contextmanager
+    def being_made(self) -> Iterator[Callable[[], None]]:
+        """Compiling, while the block does something else; yields what waits until it is done."""
         shutil.rmtree(self._cache_dir, ignore_errors=True)  # of other sources: never run again
-        self._cache_dir.mkdir(parents=True)
+        self._cache_dir.mkdir(parents=True, exist_ok=True)  # it is still there where it is a link
+        fingerprint = self._fingerprint()
         environment = os.environ | {"NUMBA_CACHE_DIR": str(self._cache_dir)}
         command = [sys.executable, "-m", "streaming.warm_up"]
-        subprocess.run(command, cwd=self._base_dir, env=environment, check=True)
-        self._stamp.write_text(self._fingerprint())
+        with subprocess.Popen(command, cwd=self._base_dir, env=environment) as process:
+
+            def wait() -> None:
+                if process.wait() != 0:
+                    raise subprocess.CalledProcessError(process.returncode, command)
+                self._stamp.write_text(fingerprint)
+
+            try:
+                yield wait
+            finally:
+                process.kill()  # where the block ended early
 
     def _fingerprint(self) -> str:
         """Of the interpreter and the sources: numba compiles anew when either changes."""

@@ -25,29 +25,36 @@ def log_file() -> Path:
 
 
 def prepare_files(progress: Progress) -> Java:
-    """What comes from package registries: front-end files and jars. The Java that was found and checked."""
+    """What comes from package registries or is made for this machine. The Java that was found and checked."""
     with as_problems():
         java = find_java()
-        log = log_file()
-        front_end = FrontEnd(settings.BASE_DIR, settings.VAR_DIR)
-        if not front_end.is_complete():
-            with progress.step("Front-end files") as tell:
-                front_end.install(tell)
-        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing
-        directory = jars.jars_dir(settings.VAR_DIR)
-        for jar_set in jars.JAR_SETS:
-            if jars.missing(directory, jar_set):
-                with progress.step(f"Jars: {jar_set.what}") as tell:
-                    jars.fetch(directory, jar_set, java.path, log, tell)
         compiled = kernels.CompiledKernels(settings.BASE_DIR, settings.VAR_DIR)
-        if not compiled.are_current():
-            with progress.step("Kernels, compiled for this machine"):
-                compiled.make()
+        if compiled.are_current():
+            _fetch_files(progress, java)
+        else:
+            with compiled.being_made() as wait:  # most of the rest waits for the network
+                _fetch_files(progress, java)
+                with progress.step("Kernels, compiled for this machine"):
+                    wait()
         archive = ClassArchive(settings.BASE_DIR, settings.VAR_DIR, java)
         if not archive.is_current():
             with progress.step("Spark's classes, for quick starts"):
-                archive.make(log)
+                archive.make(log_file())
         return java
+
+
+def _fetch_files(progress: Progress, java: Java) -> None:
+    """Front-end files and jars."""
+    front_end = FrontEnd(settings.BASE_DIR, settings.VAR_DIR)
+    if not front_end.is_complete():
+        with progress.step("Front-end files") as tell:
+            front_end.install(tell)
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns where it is missing
+    directory = jars.jars_dir(settings.VAR_DIR)
+    for jar_set in jars.JAR_SETS:
+        if jars.missing(directory, jar_set):
+            with progress.step(f"Jars: {jar_set.what}") as tell:
+                jars.fetch(directory, jar_set, java.path, log_file(), tell)
 
 
 def prepare_database(progress: Progress) -> database.NewAdmin | None:
