@@ -14,7 +14,7 @@ from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_queries, visible_sources
 from dashboard.api.forms import checked_query, written_by, written_query
 from dashboard.api.pages import Page, PageAsked, page_of
-from dashboard.api.refusals import REFUSALS
+from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import QueryChange, QuerySent, QueryShown, Text
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
@@ -105,7 +105,10 @@ def remove_query(request: HttpRequest, key: str) -> Any:
 
 @router.post("/{slug:key}/restore", response={200: QueryShown, **REFUSALS}, summary="Bring a query back")
 def restore_query(request: HttpRequest, key: str) -> Any:
-    return _done(request, _own(request, key, deleted=True), actions.restore_queries)
+    try:
+        return _done(request, _own(request, key, deleted=True), actions.restore_queries)
+    except actions.FitsNoMore as problem:
+        raise Refused({"query": str(problem)}) from problem
 
 
 @router.post("/{slug:key}/pause", response={200: QueryShown, **REFUSALS}, summary="Pause a query")

@@ -13,7 +13,8 @@ from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import replan
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.sources.models import Source
-from optimizer.queries import QuerySpec
+from optimizer.queries import InvalidQuery, QuerySpec
+from streaming.spec import check_fields
 
 UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays a little longer
 
@@ -47,13 +48,28 @@ def delete_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVers
     return _replanned(queries, person, "deleted")
 
 
+class FitsNoMore(Exception):
+    """The fields of the source were changed while the query was away; said as it is."""
+
+
 @transaction.atomic
 def restore_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    """Raises FitsNoMore; then none is brought back."""
     for query in queries:
+        _check_fits(query)
         query.deleted_at = None
         query.save(update_fields=["deleted_at"])
     lean_anew()
     return _replanned(queries, person, "brought back")
+
+
+def _check_fits(query: SavedQuery) -> None:
+    try:
+        check_fields(query.spec(), query.source.types)
+    except InvalidQuery as problem:
+        raise FitsNoMore(
+            f"“{query.name}” does not fit the fields of “{query.source.name}” any more: {problem.sentence}"
+        ) from problem
 
 
 @transaction.atomic

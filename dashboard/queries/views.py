@@ -99,7 +99,11 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
         messages.info(request, "Nothing chosen: tick the queries first.")
         return redirect("queries")
     act, said, undone_by = BULK[asked]
-    plans = act(queries, signed_in(request))
+    try:
+        plans = act(queries, signed_in(request))
+    except actions.FitsNoMore as problem:
+        messages.error(request, str(problem))
+        return redirect("queries")
     asked_from = request.GET.get("from") or request.POST.get("from")
     on_page = asked_from == "page" and asked in ("pause", "resume")  # of the one query, which is still there
     asked_back = [("do", undone_by), *(("key", query.key) for query in queries)]
@@ -348,7 +352,11 @@ def query_delete(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def query_restore(request: HttpRequest, key: str) -> HttpResponse:
     query = _own_query(request, key, deleted=True)
-    [plan] = actions.restore_queries([query], signed_in(request))
+    try:
+        [plan] = actions.restore_queries([query], signed_in(request))
+    except actions.FitsNoMore as problem:
+        messages.error(request, str(problem))
+        return redirect("queries")
     _tell(request, plan, f"“{query.name}” is back.")
     return redirect(query)
 

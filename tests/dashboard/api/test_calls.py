@@ -51,6 +51,13 @@ def test_a_query_is_added_looked_at_changed_deleted_and_brought_back(
     assert ask("get", address).json()["where"] == "temp > 3"
     assert PlanVersion.objects.count() == 4
 
+    ask("delete", address)
+    sensors.schema = [["ts", "integer"], ["device", "text"], ["temp", "text"], ["ok", "boolean"]]
+    sensors.save()
+    refused = ask("post", f"{address}/restore")
+    assert refused.status_code == 422
+    assert "“Mean temp” does not fit the fields of “sensors” any more" in refused.json()["problems"]["query"]
+
 
 def test_a_query_is_paused_and_resumed(ask: Ask, hot: SavedQuery) -> None:
     assert ask("post", f"queries/{hot.key}/pause").json()["paused_at"]

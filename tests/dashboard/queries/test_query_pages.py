@@ -170,6 +170,18 @@ def test_undo_brings_a_deleted_query_and_its_panels_back(as_ana: Client, hot: Sa
     assert len(PlanVersion.objects.first().value().queries) == 2
 
 
+def test_a_query_that_fits_its_source_no_more_is_not_brought_back(
+    as_ana: Client, hot: SavedQuery, sensors: Source
+) -> None:
+    as_ana.post(f"/queries/{hot.key}/delete/")
+    sensors.schema = [["ts", "integer"], ["device", "text"], ["temp", "text"], ["ok", "boolean"]]
+    sensors.save()
+    sentence = "“Hot devices” does not fit the fields of “sensors” any more: "
+    for address in (f"/queries/{hot.key}/restore/", f"/queries/bulk/?do=restore&key={hot.key}"):
+        assert sentence in as_ana.post(address, follow=True).content.decode()
+    assert not SavedQuery.objects.exists()
+
+
 def test_a_panel_of_several_queries_stays_until_the_last_of_them_goes(
     as_ana: Client, hot: SavedQuery, ana
 ) -> None:
