@@ -14,6 +14,9 @@ from streaming.lanes import EARLIEST
 
 IDLE_AFTER_MS = 10_000  # a partition that is silent for so long is not waited for
 STILL_AFTER_MS = 60_000  # a source that is silent for so long may be asleep
+# Without a heartbeat for longer, the job was down or its broker away. A source asleep has one every 10 s.
+BREAK_MS, BREAK_ASLEEP_MS = 10_000, 20_000
+HEARTBEAT_MS = 1_000  # mostly between two; a break counts as much, as some jobs know nothing but breaks
 LIVE_WITHIN_MS = 300_000  # events this close to the clock are a live stream, whose clock is the wall clock
 
 
@@ -21,7 +24,7 @@ class PartitionProgress(msgspec.Struct, array_like=True):
     """What is known of one Kafka partition."""
 
     greatest: int  # the greatest event time it has shown, none counted beyond its message's clock
-    active: int  # wall clock (ms) at which it last showed an event
+    active: int  # wall clock (ms) at which it last showed an event, moved on by breaks since then
 
 
 class Watermark(msgspec.Struct, array_like=True):
@@ -35,6 +38,7 @@ class Watermark(msgspec.Struct, array_like=True):
     greatest: int | None = None  # the greatest event time accepted, however far ahead of the clock
     began: int = 0  # the first heartbeat
     processing_time: bool = False  # no event will be older than the clock
+    unheard: int = 0  # how far breaks have moved on the partition that showed the newest event
 
     def previous(self, partition: int) -> int:
         """The greatest event time of a partition before the coming batch."""
@@ -47,11 +51,24 @@ class Watermark(msgspec.Struct, array_like=True):
             self.began = clock
             for progress in self.partitions.values():
                 progress.active = clock
+        else:
+            self._pass_over_break(clock - self.clock)
         self.clock = max(self.clock, clock)
+
+    def _pass_over_break(self, passed: int) -> None:
+        """While nobody listened no partition was silent: what came is still to be read, or to be sent."""
+        if passed <= (BREAK_ASLEEP_MS if self._may_be_asleep() else BREAK_MS):
+            return
+        unheard = passed - HEARTBEAT_MS
+        self.began += unheard
+        self.unheard += unheard
+        for progress in self.partitions.values():
+            progress.active += unheard
 
     def observe(self, partition: int, greatest: int, furthest: int | None = None) -> None:
         """Take in accepted events of a partition: how far they bring it, and the furthest of them."""
         self.partitions[partition] = PartitionProgress(max(greatest, self.previous(partition)), self.clock)
+        self.unheard = 0
         furthest = greatest if furthest is None else furthest
         self.greatest = furthest if self.greatest is None else max(self.greatest, furthest)
         if partition in self.awaited:
@@ -72,11 +89,16 @@ class Watermark(msgspec.Struct, array_like=True):
 
     def is_still(self, reach: int) -> bool:
         """Whether more ticks of the clock would end no window that holds an event; `reach` is the longest."""
-        if self.awaited or any(self.clock - p.active < STILL_AFTER_MS for p in self.partitions.values()):
+        if not self._may_be_asleep():
             return False
         if self.greatest is None or self.value >= self.greatest + reach:
             return True
         return not self.processing_time and self._bound_when_silent() is None
+
+    def _may_be_asleep(self) -> bool:
+        return not self.awaited and all(
+            self.clock - part.active >= STILL_AFTER_MS for part in self.partitions.values()
+        )
 
     def _bound(self) -> int | None:
         if self.processing_time:
@@ -94,7 +116,7 @@ class Watermark(msgspec.Struct, array_like=True):
         """No partition moves. A live stream's clock goes on without it; a historical one has none."""
         last = max(self.partitions.values(), key=lambda p: p.active)
         greatest = max(p.greatest for p in self.partitions.values())
-        if abs(last.active - greatest) > LIVE_WITHIN_MS:
+        if abs(last.active - self.unheard - greatest) > LIVE_WITHIN_MS:
             return None
         return greatest - self.lateness + (self.clock - last.active - IDLE_AFTER_MS)
 

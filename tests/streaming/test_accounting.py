@@ -141,7 +141,8 @@ def test_whatever_comes_is_counted_once_and_judged_by_the_rules(data):
     judges: dict[int, Judge] = {}
     now, expected = 1_800_000_000_000, []
     for _ in range(data.draw(st.integers(1, 7))):
-        now += data.draw(st.sampled_from([500, 1_000, 3_000, IDLE_AFTER_MS, IDLE_AFTER_MS + 5_000]))
+        steps = [500, 1_000, 3_000, IDLE_AFTER_MS, IDLE_AFTER_MS + 5_000, 3_600_000]
+        now += data.draw(st.sampled_from(steps))
         batch = {
             partition: data.draw(st.lists(messages(now - 500 * partition), max_size=6))
             for partition in data.draw(st.sets(st.integers(0, 2)))
@@ -246,6 +247,27 @@ def test_a_partition_that_was_idle_and_brings_older_events_loses_none_without_a_
             " 1970-01-01T00:00:39.000Z.",
         )
     ]
+    assert engine.finals() == brute_force(QUERIES[1:], accepted(engine))
+
+
+@pytest.mark.parametrize("heard_at_once", [{}, {0: [0]}])
+def test_what_producers_send_after_an_outage_is_not_late(heard_at_once: dict[int, list[int]]):
+    """The broker was away for an hour, and not everybody who writes to it is back in the same second."""
+    now, hour = 1_800_000_000_000, 3_600_000
+    engine = Engine(plan_of([QUERIES[1:]]))
+    engine.batch({0: [{"ts": now}], 1: [{"ts": now}]}, now=now, clock=now)
+    engine.restart()
+    back = now + hour
+    first = {partition: [{"ts": back + at} for at in times] for partition, times in heard_at_once.items()}
+    engine.batch(first, now=back, clock=back)
+    waited = [{"ts": now + 5_000}, {"ts": back}]
+    engine.batch({0: waited[-1:], 1: waited}, now=back + 2_000, clock=back + 2_000)
+    engine.batch({0: [{"ts": back + 5_000}]}, now=back + 5_000, clock=back + 5_000)
+    for seconds in range(6, 19):
+        engine.batch(now=back + 1_000 * seconds, clock=back + 1_000 * seconds)
+    assert engine.dead_letters == []
+    assert engine.watermark >= back + 5_000 - LATENESS  # and silence is silence again
+    engine.batch(end=True)
     assert engine.finals() == brute_force(QUERIES[1:], accepted(engine))
 
 

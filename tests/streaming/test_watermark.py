@@ -7,8 +7,17 @@ from hypothesis import strategies as st
 from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming.lanes import EARLIEST
-from streaming.watermark import IDLE_AFTER_MS, STILL_AFTER_MS, Watermark, late
+from streaming.watermark import BREAK_MS, HEARTBEAT_MS, IDLE_AFTER_MS, STILL_AFTER_MS, Watermark, late
 from tests.streaming.engine import Engine, plan_of
+
+NOW = 1_800_000_000_000
+HOUR = 3_600_000
+
+
+def beat(watermark: Watermark, milliseconds: int, every: int = HEARTBEAT_MS) -> None:
+    """Nothing but heartbeats for so long."""
+    for _ in range(milliseconds // every):
+        watermark.tick(watermark.clock + every)
 
 
 @settings(deadline=None)
@@ -124,7 +133,7 @@ def test_a_source_is_still_when_it_is_silent_and_all_windows_with_events_are_tol
     live = Watermark(lateness=0, awaited=[], clock=1_000_000)
     live.observe(0, 1_000_000)
     assert not live.is_still(reach=30_000)
-    live.tick(1_000_000 + STILL_AFTER_MS)
+    beat(live, STILL_AFTER_MS)
     assert not live.is_still(reach=120_000)  # a window is still open, and will end by the clock
     live.advance()
     assert live.is_still(reach=30_000)
@@ -136,7 +145,7 @@ def test_a_historical_source_that_is_silent_is_still_for_no_clock_ends_its_windo
     historical = Watermark(lateness=0, awaited=[], clock=1_000_000)
     historical.observe(0, 5)
     assert not historical.is_still(reach=1)
-    historical.tick(1_000_000 + STILL_AFTER_MS)
+    beat(historical, STILL_AFTER_MS)
     assert historical.is_still(reach=1_000)
 
 
@@ -155,3 +164,107 @@ def test_partitions_that_were_silent_for_ten_seconds_are_not_waited_for() -> Non
     mark.observe(1, 1_008_000)
     mark.tick(1_010_500)
     assert mark.active() == [1]
+
+
+def live_stream(lateness: int = 1_000) -> Watermark:
+    """Two partitions that have just shown an event."""
+    watermark = Watermark(lateness, awaited=[])
+    watermark.tick(NOW)
+    watermark.observe(0, NOW - 300)
+    watermark.observe(1, NOW - 200)
+    assert watermark.advance() == NOW - 300 - lateness
+    return watermark
+
+
+def test_a_broker_that_was_away_for_an_hour_made_no_partition_idle() -> None:
+    watermark = live_stream()
+    watermark.tick(NOW + HOUR)
+    watermark.observe(1, NOW + HOUR)
+    assert watermark.active() == [0, 1]
+    assert watermark.advance() == NOW - 1_300
+    beat(watermark, 8_000)
+    watermark.observe(1, NOW + HOUR + 8_000)
+    assert watermark.advance() == NOW - 1_300
+    beat(watermark, 1_000)
+    assert watermark.active() == [1]
+    assert watermark.advance() == NOW + HOUR + 7_000
+
+
+def test_a_live_stream_that_nobody_heard_for_an_hour_closes_its_windows_when_it_is_silent() -> None:
+    watermark = live_stream()
+    watermark.tick(NOW + HOUR)
+    assert watermark.advance() == NOW - 1_300
+    beat(watermark, 8_000)
+    assert watermark.advance() == NOW - 1_300
+    beat(watermark, 61_000)
+    assert watermark.advance() == NOW - 1_200 + 60_000
+    assert watermark.is_still(reach=50_000)
+
+
+def test_an_old_stream_that_nobody_heard_for_long_is_still_an_old_one() -> None:
+    old = Watermark(lateness=0, awaited=[])
+    old.tick(NOW)
+    old.observe(0, NOW - 24 * HOUR)
+    assert old.advance() == NOW - 24 * HOUR
+    old.tick(NOW + 24 * HOUR)
+    beat(old, STILL_AFTER_MS)
+    assert old.advance() == NOW - 24 * HOUR
+    assert old.is_still(reach=HOUR)
+
+
+def test_a_break_at_the_start_takes_nothing_of_the_time_that_partitions_are_waited_for() -> None:
+    watermark = Watermark(lateness=0, awaited=[0, 1])
+    watermark.tick(NOW)
+    watermark.observe(0, 500)
+    watermark.tick(NOW + HOUR)
+    beat(watermark, 8_000)
+    assert watermark.advance() == EARLIEST
+    beat(watermark, 1_000)
+    watermark.observe(0, 700)
+    assert watermark.advance() == 700
+
+
+def test_a_job_whose_heartbeats_are_all_far_apart_does_not_wait_for_ever() -> None:
+    watermark = live_stream()
+    for _ in range(IDLE_AFTER_MS // HEARTBEAT_MS):
+        assert watermark.active() == [0, 1]
+        watermark.tick(watermark.clock + 3 * BREAK_MS)
+        watermark.observe(1, watermark.clock)
+    assert watermark.active() == [1]
+
+
+def test_a_source_asleep_follows_the_clock_at_its_slower_heartbeats() -> None:
+    watermark = live_stream()
+    beat(watermark, STILL_AFTER_MS)
+    beat(watermark, HOUR, every=12_000)
+    assert watermark.advance() == NOW - 1_200 + STILL_AFTER_MS + HOUR - IDLE_AFTER_MS
+    watermark.tick(watermark.clock + HOUR)
+    assert watermark.advance() == NOW - 1_200 + STILL_AFTER_MS + HOUR - IDLE_AFTER_MS + HEARTBEAT_MS
+
+
+def test_processing_time_goes_on_while_nobody_listens() -> None:
+    watermark = Watermark(lateness=0, awaited=[], processing_time=True)
+    watermark.tick(NOW)
+    watermark.observe(0, NOW)
+    watermark.tick(NOW + HOUR)
+    assert watermark.advance() == NOW + HOUR
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(1, 3_000), st.booleans(), st.sets(st.integers(0, 2))), min_size=1, max_size=15
+    ),
+    away=st.integers(BREAK_MS + 1, 24 * HOUR),
+)
+def test_a_break_counts_as_one_heartbeat_whenever_it_is(steps, away) -> None:
+    broken, whole = Watermark(lateness=0, awaited=[3]), Watermark(lateness=0, awaited=[3])
+    broken.tick(NOW)
+    whole.tick(NOW)
+    for step, is_break, heard in steps:
+        broken.tick(broken.clock + (away if is_break else step))
+        whole.tick(whole.clock + (HEARTBEAT_MS if is_break else step))
+        for partition in heard:
+            broken.observe(partition, NOW)
+            whole.observe(partition, NOW)
+        assert broken.active() == whole.active()
+        assert broken.advance() == whole.advance() or not broken.active()
