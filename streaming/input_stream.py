@@ -26,6 +26,7 @@ from pyspark.sql.types import StructType
 from streaming.kafka_topic import TopicClient
 from streaming.progress import Progress, ProgressReader
 from streaming.security import PLAINTEXT, Security
+from streaming.sources import FUTURE_BOUND_MS
 
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
@@ -38,7 +39,8 @@ LOOK_EVERY = 0.2  # seconds between two looks for plans, which are rare
 PLANS_SECONDS = 15.0  # within which they must be there to read
 FEW = 5_000  # messages for which a second task is not worth its start
 PAST_PER_BATCH = 100_000  # messages that are read back beside what a batch reads anyhow
-CLOCKS_APART_MS = 60_000  # messages may be stamped so much earlier than the events in them happened
+CLOCKS_APART_MS = 60_000  # messages may be stamped so much earlier than their events, whatever the bound
+AHEAD_PACE = 0.9  # of the batches' clock while it is ahead of the machine's, so that this catches up
 NOTHING_BACK: dict[str, Any] = {"version": 0, "at": {}, "end": {}, "bounded": [], "messages": 0}
 
 
@@ -60,6 +62,7 @@ class InputSetup:
     task: bytes
     labels: list[int]  # by shard
     security: Security = PLAINTEXT  # of the source's cluster
+    future_bound: int | None = FUTURE_BOUND_MS  # ms that events may be ahead of their messages; None: any
 
     def option(self) -> str:
         return b64encode(msgspec.msgpack.encode(self)).decode()
@@ -124,7 +127,7 @@ class InputReader(DataSourceStreamReader):
         self._progress: ProgressReader | None = None
         self._tick = TICK_MS
         self._looked: dict[str, float] = {}
-        self._last_news = time.monotonic()
+        self._last_news = self._ended = time.monotonic()
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_clients": {}, "_progress": None}  # connections stay where they were made
@@ -143,12 +146,18 @@ class InputReader(DataSourceStreamReader):
                 end["plans"] = max(start["plans"], self._plans_end())
             if _is_reading(start["past"]) or self._is_due("past"):
                 end["past"] = self._past(start)
-            now = int(time.time() * 1000)
+            now = self._clock(start["clock"])
             if end != start:
                 self._last_news = time.monotonic()
-            if end != start or not 0 <= now - start["clock"] < self._tick:
+            if end != start or now - start["clock"] >= self._tick:
+                self._ended = time.monotonic()
                 return end | {"clock": max(now, start["clock"] + 1)}
             time.sleep(nap(time.monotonic() - self._last_news))
+
+    def _clock(self, last: int) -> int:
+        """The machine's clock; should it have been set back, the last batch's, which goes on more slowly."""
+        passed = (time.monotonic() - self._ended) * 1000
+        return max(int(time.time() * 1000), last + int(AHEAD_PACE * passed))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[TaskInput]:
         ranges = _ranges(start["events"], end["events"])
@@ -206,22 +215,37 @@ class InputReader(DataSourceStreamReader):
             return past | {"at": limited(past["at"], _by_number(past["end"]), PAST_PER_BATCH)}
         if told.wanted is None or told.wanted[0] <= past["version"]:
             return past
-        return self._located(*told.wanted, start["events"])
+        return self._located(*told.wanted, start["events"], told.greatest)
 
-    def _located(self, version: int, since: int, end: dict[str, int]) -> dict[str, Any]:
+    def _located(
+        self, version: int, since: int, end: dict[str, int], greatest: dict[int, int]
+    ) -> dict[str, Any]:
         """Which messages hold all events from `since` on; at most so many, and those that are left."""
-        found = self._events().offsets_at(max(0, since - CLOCKS_APART_MS))
+        found = self._first_wanted(since)
         oldest = self._events().beginnings()
         share = self._setup.past_messages // max(1, len(end))
         at, bounded = {}, []
         for number, until in end.items():
-            wanted = found.get(int(number), -1)
+            partition = int(number)
+            wanted = found.get(partition, -1)
             wanted = until if wanted < 0 else wanted
-            at[number] = min(until, max(wanted, oldest.get(int(number), 0), until - share))
-            if at[number] > wanted or 0 < wanted == oldest.get(int(number)):  # older ones were removed
-                bounded.append(int(number))
+            at[number] = min(until, max(wanted, oldest.get(partition, 0), until - share))
+            is_cut = at[number] > wanted or 0 < wanted <= oldest.get(partition, 0)  # older ones were removed
+            if is_cut and self._may_reach(since, greatest.get(partition)):
+                bounded.append(partition)
         messages = sum(end.values()) - sum(at.values())
         return {"version": version, "at": at, "end": end, "bounded": bounded, "messages": messages}
+
+    def _first_wanted(self, since: int) -> dict[int, int]:
+        """Per partition, an offset that no event from `since` on is before; −1: none is after it either."""
+        bound = self._setup.future_bound
+        if bound is None:  # the stamps of messages may mean nothing
+            return dict.fromkeys(self._events().ends(), 0)
+        return self._events().offsets_at(max(0, since - max(CLOCKS_APART_MS, bound)))
+
+    def _may_reach(self, since: int, greatest: int | None) -> bool:
+        """Whether a partition that has come so far may have had events from `since` on."""
+        return greatest is None or greatest + (self._setup.future_bound or 0) >= since
 
     def _newest_progress(self) -> Progress | None:
         if self._progress is None:

@@ -227,16 +227,22 @@ class Job:
         running.failures, running.retry_at = 0, 0.0
 
     def _forget(self, key: str) -> None:
+        """A source that is gone; also one that went while no job ran, whose state is still there."""
         running = self._sources.pop(key, None)
         if running is not None:
             running.watch.stop()
-            self._let_go(running)
-            self._in_thread(key, lambda: self._remove(key, running.query))
+        self._in_thread(key, lambda: self._remove(key, running))
 
-    def _remove(self, key: str, query: StreamingQuery | None) -> None:
-        _stop(query)
-        self._remove_streams(key, keep=None)
-        log.info("The state of source %s was removed.", key)
+    def _remove(self, key: str, running: Running | None) -> None:
+        """In the source's thread: what was being started when it went has been started by now."""
+        try:
+            if running is not None:
+                _stop(running.query or _started(running.action))
+                self._let_go(running)
+            if self._remove_streams(key, keep=None):
+                log.info("The state of source %s was removed.", key)
+        except Exception:  # nobody waits for this thread
+            log.exception("The state of source %s could not be removed; the next start tries again.", key)
 
     # --- one source -----------------------------------------------------------------------------------
 
@@ -281,6 +287,7 @@ class Job:
         self._remove_streams(stream.id, keep=stream.stream)
         create_topics(self._bootstrap_servers, [self._topics.progress_topic(stream.stream)])
         checkpoint = self._checkpoints / stream.stream
+        plans_offset = running.plan_offset + 1  # before the plan: one that comes meanwhile is read again
         if self._progress_is_lost(stream, checkpoint):
             log.warning("Kafka has lost the progress of %s; its windows begin anew.", stream.id)
             shutil.rmtree(checkpoint)
@@ -290,7 +297,7 @@ class Job:
             bootstrap_servers=self._bootstrap_servers,
             topics=self._topics,
             checkpoint=str(checkpoint),
-            plans_offset=running.plan_offset + 1,
+            plans_offset=plans_offset,
         )
         query = engine.start(self._spark, launch)
         running.lost = LostMessages(
@@ -372,7 +379,7 @@ class Job:
             self._threads[key] = ThreadPoolExecutor(1, thread_name_prefix=key)
         return self._threads[key].submit(action)
 
-    def _remove_streams(self, source: str, keep: str | None) -> None:
+    def _remove_streams(self, source: str, keep: str | None) -> list[Path]:
         """Remove what a source's earlier streams left: of a topic that is gone, or of another reading."""
         found = [path for path in self._checkpoints.glob(f"{source}-*") if _is_stream_of(path.name, source)]
         old = [path for path in found if path.name != keep]
@@ -380,6 +387,7 @@ class Job:
             delete_topics(self._bootstrap_servers, [self._topics.progress(path.name) for path in old])
         for path in old:
             shutil.rmtree(path, ignore_errors=True)
+        return old
 
     def _stop_all(self) -> None:
         for running in self._sources.values():
@@ -405,7 +413,6 @@ class Job:
             if running.plan.all_trees
         }
         message = {
-            "job": "job",
             "state": state,
             "since": self._started,
             "clock": _now(),
@@ -460,6 +467,11 @@ def _is_stream_of(name: str, source: str) -> bool:
     (True, False)
     """
     return re.fullmatch(re.escape(source) + "-[0-9a-f]{12}", name) is not None
+
+
+def _started(action: "Future[StreamingQuery | None] | None") -> StreamingQuery | None:
+    """What a start that has ended has started."""
+    return None if action is None or action.exception() is not None else action.result()
 
 
 def _stop(query: StreamingQuery | None) -> None:

@@ -42,7 +42,9 @@ def run_shard(setup: ShardSetup, number: int, batch: int, reports: list[bytes]) 
     try:
         answer = _ask(number, request)
     except (OSError, EOFError):  # it was lost since the last batch, or just now: a new one reads the state
-        _connections.pop(number).close()
+        lost = _connections.pop(number, None)
+        if lost is not None:
+            lost.close()
         answer = _ask(number, request)
     if isinstance(answer, str):
         raise KeeperFailed(answer)

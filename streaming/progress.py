@@ -55,11 +55,7 @@ class ProgressReader:
             if self._records and batch < min(self._records) and not rewound:
                 self._consumer.seek_to_beginning(self._partition)  # a batch that failed often pushed it back
                 rewound = True
-            for record in self._consumer.poll(timeout_ms=100).get(self._partition, []):
-                progress = msgspec.msgpack.decode(record.value, type=Progress)
-                self._records[progress.batch] = progress
-            for old in sorted(self._records)[:-LOOK_BACK]:
-                del self._records[old]
+            self._take(timeout_ms=100)
             if time.monotonic() > deadline and batch not in self._records:
                 _readers.clear()  # a connection that is broken for good must not be used again
                 raise RuntimeError(
@@ -69,10 +65,16 @@ class ProgressReader:
 
     def newest(self, timeout_ms: int = 100) -> Progress | None:
         """The newest record there is by now."""
+        self._take(timeout_ms)
+        return self._records[max(self._records)] if self._records else None
+
+    def _take(self, timeout_ms: int) -> None:
+        """Take in what has come. Only the newest are kept: each holds a whole timeline."""
         for record in self._consumer.poll(timeout_ms=timeout_ms).get(self._partition, []):
             progress = msgspec.msgpack.decode(record.value, type=Progress)
             self._records[progress.batch] = progress
-        return self._records[max(self._records)] if self._records else None
+        for old in sorted(self._records)[:-LOOK_BACK]:
+            del self._records[old]
 
     def close(self) -> None:
         self._consumer.close()

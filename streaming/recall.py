@@ -37,6 +37,14 @@ class Recalled(msgspec.Struct, array_like=True):
     read: int = 0  # messages
     messages: int = 0  # that there are to read
 
+    def has_shown(self, partition: int) -> bool:
+        """Whether a time was read in one of its messages."""
+        return self.greatest.get(partition, EARLIEST) > EARLIEST
+
+    def whole_since(self, bounded: list[int]) -> int:
+        """From when on what was read is whole: never, where nothing is left of a partition."""
+        return self.whole_from if all(map(self.has_shown, bounded)) else LATEST
+
 
 # --- what is lacking ----------------------------------------------------------------------------------
 

@@ -112,11 +112,13 @@ class Shard:
         now = LATEST if ended else self.meta.watermark.advance()
         kernel_began = time.perf_counter()
         steps = {lane: slices.steps for lane, slices in self.lanes.items()}
+        for slices in self.lanes.values():
+            slices.seconds = 0.0
         self._note_revisions(seen, before, outcome)
         self._answer_finals(before, now, batch, outcome)
         for end, member in owed:
             if member.query in self._fits_from:  # else a plan of this batch has removed it
-                self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
+                self._emit_spanning(member, end, batch, True, outcome)
         if not ended:
             self._answer_provisionals(now, batch, outcome)
         self._answer_group_windows(now, batch, outcome)
@@ -214,7 +216,9 @@ class Shard:
                 partials = shuffle.unpack(packed, slices.parts)
                 starts = slices.merge(partials, groups.numbers(partials.keys), len(groups))
                 outcome.recalled.update((packed.lane, start) for start in starts)
-        return self._use_pasts(recalled) if recalled.read == recalled.messages else []
+        if recalled.read < recalled.messages:
+            return []
+        return self._use_pasts(recalled.version, recalled.whole_since(told[0].bounded))
 
     def _recalled_by(self, past: PastReport) -> Recalled:
         """What has been read back before; nothing yet for a plan that is new to it."""
@@ -224,14 +228,15 @@ class Shard:
     def _observe_again(self, past: PastReport, recalled: Recalled) -> None:
         recalled.read, recalled.messages = past.read, past.messages
         for partition, seen in past.partitions.items():
-            if partition in past.bounded and partition not in recalled.greatest and seen.first is not None:
+            is_first = recalled.greatest.get(partition, EARLIEST) == EARLIEST
+            if partition in past.bounded and is_first and seen.first is not None:
                 recalled.whole_from = max(recalled.whole_from, seen.first + self.source.allowed_lateness)
             recalled.greatest[partition] = seen.greatest
 
-    def _use_pasts(self, recalled: Recalled) -> list[tuple[int, Member]]:
+    def _use_pasts(self, version: int, whole_from: int) -> list[tuple[int, Member]]:
         """Answer from what was read back from now on; windows that have ended and were not whole before."""
-        owed = recall.owed(self.meta.timeline, recalled.version)
-        self.redefine(recall.granted(self.meta.timeline, recalled.version, recalled.whole_from))
+        owed = recall.owed(self.meta.timeline, version)
+        self.redefine(recall.granted(self.meta.timeline, version, whole_from))
         waited = (
             (member, owed[member.query]) for member in self.meta.timeline.members if member.query in owed
         )
@@ -322,13 +327,12 @@ class Shard:
                 chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, windows in single.items():
             slices = self.lanes[lane]
-            began = time.perf_counter()
-            slices.close_until(now, len(self._group_index(slices)))
-            found = slices.finals([each.due(lane) for each in windows], now, chains.get(lane, set()))
-            self._emit_all(windows, found, slices, batch, True, outcome)
-            slices.seconds = time.perf_counter() - began
+            with slices.timed():
+                slices.close_until(now, len(self._group_index(slices)))
+                found = slices.finals([each.due(lane) for each in windows], now, chains.get(lane, set()))
+                self._emit_all(windows, found, slices, batch, True, outcome)
         for end, member in spanning:
-            self._emit(member, [end], self._spanning(member, end), batch, True, outcome)
+            self._emit_spanning(member, end, batch, True, outcome)
 
     def _answer_provisionals(self, watermark: int, batch: int, outcome: Outcome) -> None:
         """Windows that moved in this batch and are not final yet, up to the one in progress."""
@@ -344,13 +348,14 @@ class Shard:
             older = self._older_moved(member, watermark, recent, moved_slices)
             ends = [*older, *self._ends(member, max(since, recent), until)]
             for end, spanning in by_lane(member, ends, single):
-                self._emit(spanning, [end], self._spanning(spanning, end), batch, False, outcome)
+                self._emit_spanning(spanning, end, batch, False, outcome)
         for lane, windows in single.items():
             slices = self.lanes[lane]
             width = len(self._group_index(slices))
             for some in in_chunks(windows, _windows_at_once(width)):
-                found = slices.provisionals([each.due(lane) for each in some], width)
-                self._emit_all(some, found, slices, batch, False, outcome)
+                with slices.timed():
+                    found = slices.provisionals([each.due(lane) for each in some], width)
+                    self._emit_all(some, found, slices, batch, False, outcome)
 
     def _older_moved(
         self, member: Member, after: int, until: int, moved: Mapping[str, list[int]]
@@ -420,6 +425,11 @@ class Shard:
             return False
         first, last = self.lanes[pieces[0][0]].lane, self.lanes[pieces[-1][0]].lane
         return first.is_edge(start) and last.is_edge(end)
+
+    def _emit_spanning(self, member: Member, end: int, batch: int, final: bool, outcome: Outcome) -> None:
+        """A window over several lanes, of which the newest is its tree's."""
+        with self.lanes[member.segments[-1].lane].timed():
+            self._emit(member, [end], self._spanning(member, end), batch, final, outcome)
 
     def _spanning(self, member: Member, end: int) -> Columns:
         """A window over several lanes, which may keep other parts than the member needs."""

@@ -1,7 +1,9 @@
 """A lane's slices in memory: open ones gather partials, closed ones stand in rings and feed the kernels."""
 
+import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -70,7 +72,7 @@ class LaneSlices:
         self.parts = [PARTS[name] for name in lane.signature.parts]
         self.open = OpenSlices(self.parts)
         self.closed = ClosedSlices(self.parts)
-        self.seconds = 0.0
+        self.seconds = 0.0  # of this batch, for answers
         self._just_closed = 0  # how many slices, in this batch
         self._kernels = self._new_kernels()
         self._ladders = Ladders()
@@ -87,6 +89,13 @@ class LaneSlices:
         """The planned one; a lane may keep parts from an older plan that it is not for."""
         fits = not lacks(part.algebra, traits_of(self.lane.kernel).needs)
         return self.lane.kernel if fits else "flatfit"
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """What is done in the block is done for its answers."""
+        began = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - began
 
     def places_of(self, aggregate: str) -> list[int]:
         """Which of its parts are those of an aggregate, in its order."""
@@ -278,6 +287,7 @@ class LaneSlices:
         self.closed.evict_before(instant)
         self._ladders.evict_before(instant)
         self._heads = {change: head for change, head in self._heads.items() if change >= instant}
+        self._tails = {change: tails for change, tails in self._tails.items() if change > instant}
         for tails in self._tails.values():
             tails.forget_before(self.closed.first)
         return gone

@@ -35,6 +35,7 @@ from streaming.watch import look
 from streaming.watermark import Watermark
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
+LOG4J = f"-Dlog4j2.configurationFile=file:{PROJECT_DIR / 'streaming' / 'log4j2.properties'}"
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
 PAST_MESSAGES = 10_000_000  # and that are read back for the queries of a new plan
 MAX_PER_BATCH = 500_000
@@ -97,14 +98,33 @@ def session(
         "ARROW_NUM_THREADS": "1",
     }
     os.environ.update(environment, PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
-    jars = ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar")))
-    bare = os.pathsep.join(str(jar) for jar in sorted((jars_dir / "bare").glob("*.jar")))
-    log4j = PROJECT_DIR / "streaming" / "log4j2.properties"
-    java_options = _java_options(class_archive(var_dir), archive_at_exit)
-    settings = {
-        "spark.jars": jars,
+    settings = _settings(jars_dir, _java_options(class_archive(var_dir), archive_at_exit))
+    settings |= {f"spark.executorEnv.{name}": value for name, value in environment.items()}
+    settings |= _settings_of_local(jars_dir) if _is_local(master) else _settings_of_cluster()
+    if scratch is not None:
+        settings["spark.local.dir"] = str(scratch)
+    builder = SparkSession.builder.master(_with_retries(master)).appName("millrace")
+    for name, value in {**settings, **overrides}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    # With them tasks open what sources' clusters want to know. They are no setting: settings are arguments of
+    # the JVM, which everybody on the machine may see.
+    spark.sparkContext.environment[security.KEYS] = os.environ.get(security.KEYS, "")
+    if not _is_local(master):
+        _await_executors(spark)
+    spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
+    return spark
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+def _settings(jars_dir: Path, java_options: str) -> dict[str, str]:
+    return {
+        "spark.jars": ",".join(str(jar) for jar in sorted((jars_dir / "spark").glob("*.jar"))),
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": f"{java_options} -Dlog4j2.configurationFile=file:{log4j}",
+        "spark.driver.extraJavaOptions": f"{java_options} {LOG4J}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.mode": "FAIR",
@@ -117,37 +137,27 @@ def session(
         "spark.sql.streaming.minBatchesToRetain": "20",
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
-        **{f"spark.executorEnv.{name}": value for name, value in environment.items()},
     }
-    if master.startswith("local"):
-        # Local checkpoints: commit without the helper processes that Hadoop's file system forks.
-        settings |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.extraClassPath": bare,
-            "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
-            "spark.sql.streaming.checkpointFileManagerClass": (
-                "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-            ),
-            "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
-        }
-    else:
-        settings["spark.executor.extraJavaOptions"] = (
-            f"-XX:+UseParallelGC -Dlog4j2.configurationFile=file:{log4j}"
-        )
-    if scratch is not None:
-        settings["spark.local.dir"] = str(scratch)
-    builder = SparkSession.builder.master(_with_retries(master)).appName("millrace")
-    for name, value in {**settings, **overrides}.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    # With them tasks open what sources' clusters want to know. They are no setting: settings are arguments of
-    # the JVM, which everybody on the machine may see.
-    spark.sparkContext.environment[security.KEYS] = os.environ.get(security.KEYS, "")
-    if not master.startswith("local"):
-        _await_executors(spark)
-    spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
-    return spark
+
+
+def _settings_of_local(jars_dir: Path) -> dict[str, str]:
+    """Checkpoints are local: commit without the helper processes that Hadoop's file system forks."""
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraClassPath": os.pathsep.join(
+            str(jar) for jar in sorted((jars_dir / "bare").glob("*.jar"))
+        ),
+        "spark.hadoop.fs.file.impl": "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem",
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+    }
+
+
+def _settings_of_cluster() -> dict[str, str]:
+    return {"spark.executor.extraJavaOptions": f"-XX:+UseParallelGC {LOG4J}"}
 
 
 def _with_retries(master: str) -> str:
@@ -295,6 +305,7 @@ def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], task
         msgspec.msgpack.encode(setup),
         labels,
         launch.source.security,
+        launch.source.future_bound,
     )
 
 
@@ -348,7 +359,7 @@ def _starting_offsets(launch: Launch) -> tuple[dict[int, int], list[int], bool]:
     share = launch.start_back // len(view.first)
     starts = {number: max(first, view.end[number] - share) for number, first in view.first.items()}
     awaited = [number for number, start in starts.items() if view.end[number] > start]
-    return starts, awaited, starts == view.first
+    return starts, awaited, not any(starts.values())  # where Kafka has removed messages, that is not all
 
 
 def _shard_function(setup: ShardSetup, labels: list[int]) -> Any:

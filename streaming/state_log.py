@@ -96,6 +96,10 @@ class StateLog:
             os.close(self._file)
             self._file = -1
 
+    def __del__(self) -> None:
+        """Whatever failed while it was open: a keeper that tries for days must not run out of files."""
+        self.close()
+
     # --- reading --------------------------------------------------------------------------------------
 
     def _read_back(self, batch: int) -> State:

@@ -1,5 +1,6 @@
 """Looks at a source's topic from outside Spark: which one it is, what it holds, or in words what is wrong."""
 
+import logging
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from kafka.errors import (
 from streaming.kafka_connection import ANSWER_SECONDS
 from streaming.reach import SourceProblem, closed_because, secure_options, why_not
 from streaming.security import PLAINTEXT, Security
+
+log = logging.getLogger("millrace.job")
 
 LOOK_EVERY = 2.0
 
@@ -135,5 +138,11 @@ class Watch:
             except SourceProblem as problem:
                 self._misses = self._misses + 1 if isinstance(problem, TopicGone) else 0
                 self.problem = str(problem)
+            except Exception as error:  # whatever a cluster answers: without a word nobody would know
+                log.exception("Looking at topic %s failed.", self._topic)
+                self._misses = 0
+                self.problem = (
+                    f"The Kafka cluster at {self._bootstrap_servers} cannot be understood: {error}."
+                )
             self.looks += 1
             self._over.wait(LOOK_EVERY)

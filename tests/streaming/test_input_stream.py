@@ -1,13 +1,19 @@
 """How far a batch reads, and who reads what of it."""
 
 import pickle
+from itertools import pairwise
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from streaming import input_stream
 from streaming.input_stream import (
     FEW,
     NOTHING_BACK,
+    TICK_MS,
     InputReader,
     InputSetup,
     PastInput,
@@ -97,3 +103,80 @@ def test_a_past_that_nobody_waits_for_any_more_is_given_up_without_reading_it():
         start, start | {"clock": 11, "past": NOTHING_BACK | {"version": 4}}
     )
     assert given.past == PastInput(4, [], [], 0, 0)
+
+
+class Clocks:
+    """In place of `time`: that of the wall can be set, and sleeping takes no time."""
+
+    def __init__(self) -> None:
+        self.wall, self.passed = 1_800_000_000.0, 0.0
+
+    def time(self) -> float:
+        return self.wall + self.passed
+
+    def monotonic(self) -> float:
+        return self.passed
+
+    def sleep(self, seconds: float) -> None:
+        self.passed += seconds
+
+
+class StandingStill(InputReader):
+    """Plans batches of topics to which nothing comes."""
+
+    def _events(self):
+        return self
+
+    def ends(self):
+        return {0: 7}
+
+    def _plans_end(self):
+        return 3
+
+    def _newest_progress(self):
+        return None
+
+
+@pytest.fixture
+def clocks(monkeypatch) -> Clocks:
+    clocks = Clocks()
+    monkeypatch.setattr(input_stream, "time", clocks)
+    return clocks
+
+
+def times_of(count: int, reader: InputReader, start: dict[str, Any]) -> list[int]:
+    """The clocks of the next batches."""
+    times = []
+    for _ in range(count):
+        start = reader.latestOffset(start, ReadAllAvailable())
+        times.append(start["clock"])
+    return times
+
+
+def test_batches_without_events_have_the_time_of_the_wall_once_a_second(clocks: Clocks):
+    reader = StandingStill(InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "", 50, 100, 2, b"", [0]))
+    first, *others = times_of(60, reader, reader.initialOffset())
+    assert first == clocks.wall * 1000
+    assert all(TICK_MS <= after - before < 1.2 * TICK_MS for before, after in pairwise([first, *others]))
+    assert others[-1] == int(clocks.time() * 1000)
+
+
+def test_a_clock_that_is_set_back_neither_hurries_nor_stops_the_batches(clocks: Clocks):
+    reader = StandingStill(InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "", 50, 100, 2, b"", [0]))
+    (last,) = times_of(1, reader, reader.initialOffset())
+    clocks.wall -= 60
+    start = reader.initialOffset() | {"clock": last}
+    times = times_of(30, reader, start)
+    assert 30 <= clocks.passed < 36
+    assert all(TICK_MS <= after - before < 1.2 * TICK_MS for before, after in pairwise([last, *times]))
+    assert times[-1] > clocks.time() * 1000  # it goes on from where it was
+    *_, caught_up = times_of(700, reader, start | {"clock": times[-1]})
+    assert caught_up == int(clocks.time() * 1000)
+
+
+def test_a_job_that_starts_with_a_clock_before_its_last_batch_waits_for_its_ticks(clocks: Clocks):
+    reader = StandingStill(InputSetup("a:1", "t", "b:2", "plans", "s", {"0": 7}, 3, "", 50, 100, 2, b"", [0]))
+    last = int(clocks.time() * 1000) + 3_600_000
+    times = times_of(10, reader, reader.initialOffset() | {"clock": last})
+    assert 10 <= clocks.passed < 12
+    assert times == sorted({*times}) and times[-1] - last >= 10 * TICK_MS

@@ -29,6 +29,7 @@ from kafka.protocol.admin import AlterClientQuotasRequest
 
 from streaming import kafka_connection, kafka_topic
 from streaming.broker import Broker, free_port
+from streaming.input_stream import InputReader, InputSetup
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.kafka_connection import Connection
@@ -263,6 +264,52 @@ def test_what_retention_removed_is_skipped(make_log):
     assert log.read(0, 1_000) == expected[400:]
     assert log.read(100, 300) == []
     assert log.read(100, 450) == expected[400:450]
+
+
+def located(
+    log: Log, since: int, end: int, bound: int | None = 300_000, most: int = 10_000, seen: int | None = None
+) -> tuple[int, list[int]]:
+    """Of a topic's one partition: from where on it is read back, and whether older messages are missed."""
+    setup = InputSetup(
+        log.broker, log.topic, log.broker, "", "", {}, 0, "", most, 0, 1, b"", [0], future_bound=bound
+    )
+    reader = InputReader(setup)
+    past = reader._located(2, since, {"0": end}, {} if seen is None else {0: seen})
+    reader.stop()
+    assert past["messages"] == end - past["at"]["0"]
+    return past["at"]["0"], past["bounded"]
+
+
+def test_what_is_read_back_begins_with_messages_whose_events_may_be_ahead_of_them(make_log):
+    log = make_log()
+    log.write(1_000)  # within a second
+    assert located(log, START + 300_400, 1_000) == (400, [])
+    assert located(log, START + 300_400, 1_000, bound=5_000) == (1_000, [])
+    assert located(log, START + 60_400, 1_000, bound=5_000) == (400, [])
+    assert located(log, START + 10**9, 1_000, bound=None) == (0, [])  # the stamps may mean nothing
+    assert located(log, START + 10**9, 1_000, bound=None, most=300) == (700, [0])
+
+
+def test_older_messages_that_kafka_no_longer_has_are_missed_when_they_may_have_been_wanted(make_log):
+    log = make_log()
+    log.write(1_000)
+    log.remove_before(300)
+    assert located(log, START + 60_400, 1_000, bound=0) == (400, [])
+    assert located(log, START + 60_200, 1_000, bound=0) == (300, [0])
+    assert located(log, START + 60_200, 1_000, bound=0, seen=START + 60_200) == (300, [0])
+    assert located(log, START + 60_200, 1_000, bound=0, seen=START + 60_199) == (300, [])
+    assert located(log, START + 60_200, 1_000, bound=5_000, seen=START + 60_199) == (300, [0])
+
+
+def test_a_partition_of_which_nothing_is_left_is_missed_unless_all_it_had_is_too_old(make_log):
+    log = make_log()
+    log.write(1_000)
+    log.remove_before(1_000)
+    since = START + 60_200
+    for end in (1_000, 900):
+        assert located(log, since, end) == located(log, since, end, bound=None) == (end, [0])
+        assert located(log, since, end, bound=0, seen=since - 1) == (end, [])
+    assert located(log, since, 0) == (0, [])
 
 
 def test_a_topic_made_anew_that_is_shorter_has_no_messages(make_log, monkeypatch):

@@ -144,6 +144,46 @@ def test_no_more_is_told_than_there_is() -> None:
     assert {key: answer for key, answer in engine.finals().items() if key[0] == "new"} == wanted
 
 
+def test_where_nothing_is_left_of_a_partition_windows_are_whole_from_the_plan_on() -> None:
+    """What it had may belong to any window of before."""
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=100, bounded=[0, 1], skip=4)
+    new = query("new", 20_000, 1_000, "sum")
+    events = [event(at * 500, temp=at) for at in range(200)]
+    engine.batch({1: events[:4]}, clock=1_000)
+    engine.batch({0: events[4:100]}, clock=2_000)
+    engine.batch(plan=plan_of([[each] for each in (*OLD, new)], version=2))
+    for at in range(100, 112):  # so long that the partition is not waited for
+        engine.batch({0: events[at : at + 1]}, clock=2_000 + (at - 99) * 1_000)
+    while (past := reading.next()) is not None:
+        engine.batch(past=past)
+    engine.batch({0: events[112:]})
+    engine.batch(end=True)
+    assert engine.timeline.pasts == ()
+    instant = events[99]["ts"] + 1
+    expected = brute_force([new], events)
+    wanted = {key: answer for key, answer in expected.items() if key[1] - 20_000 >= instant}
+    assert {key: answer for key, answer in engine.finals().items() if key[0] == "new"} == wanted
+
+
+def test_a_partition_that_begins_with_garbage_is_missed_up_to_its_first_event() -> None:
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=10, bounded=[0], skip=20)
+    new = query("new", 30_000, 1_000, "sum")
+    events = [event(at * 500, temp=at) for at in range(200)]
+    engine.batch({0: [*events[:20], *[b"{"] * 15, *events[20:100]]})
+    engine.batch(plan=plan_of([[each] for each in (*OLD, new)], version=2))
+    engine.batch({0: events[100:104]}, past=reading.next())
+    while (past := reading.next()) is not None:
+        engine.batch(past=past)
+    engine.batch({0: events[104:]})
+    engine.batch(end=True)
+    whole_from, final_until = events[20]["ts"] + 1_000, events[99]["ts"] - 1_000
+    expected = brute_force([new], events)
+    wanted = {key: a for key, a in expected.items() if key[1] > final_until and key[1] - 30_000 >= whole_from}
+    assert {key: answer for key, answer in engine.finals().items() if key[0] == "new"} == wanted
+
+
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_whatever_is_read_when_the_answers_are_those_of_the_definition(data: st.DataObject) -> None:

@@ -24,7 +24,7 @@ from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.job import Job
 from streaming.lanes import Timeline
-from streaming.progress import Progress, ProgressReader
+from streaming.progress import LOOK_BACK, Progress, ProgressReader
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
 
@@ -195,6 +195,17 @@ def test_a_query_that_comes_later_counts_what_was_sent_before_it(make_source):
     source.want()
 
 
+def test_the_first_windows_of_a_topic_that_kafka_has_shortened_are_whole_ones(make_source):
+    source = make_source("shortened", lateness=1_000)
+    source.create()
+    source.send(600)  # one minute
+    remove_before(source, {0: 255})
+    source.want(COUNT)
+    wait_until(lambda: START + 50_000 in source.final(10_000))
+    assert source.final(10_000) == {START + 40_000: 100, START + 50_000: 100}
+    source.want()
+
+
 def test_messages_that_kafka_removed_unread_are_counted_and_reported(make_source):
     source = make_source("overtaken")
     source.create(partitions=2)
@@ -280,4 +291,22 @@ def test_progress_is_found_behind_many_attempts_of_the_batch_that_follows(broker
     reader = ProgressReader(broker, topics.progress("s"))
     assert reader.after(6).greatest == {0: 6}
     assert reader.after(7).greatest == {0: 7}
+    reader.close()
+
+
+def test_what_looks_for_progress_all_the_time_keeps_no_more_of_it_than_batches_need(broker: str):
+    topics = Topics(f"live-{uuid.uuid4().hex[:8]}")
+    create_topics(broker, [topics.progress_topic("s")])
+    reader = ProgressReader(broker, topics.progress("s"))
+    producer = KafkaProducer(bootstrap_servers=broker)
+    for batch in range(100):
+        message = msgspec.msgpack.encode(
+            Progress(batch, msgspec.Raw(msgspec.msgpack.encode(Timeline())), {0: batch}, 0)
+        )
+        producer.send(topics.progress("s"), message)
+    producer.flush()
+    producer.close()
+    wait_until(lambda: (newest := reader.newest()) is not None and newest.batch == 99)
+    assert len(reader._records) == LOOK_BACK
+    assert reader.after(99 - LOOK_BACK + 1).greatest == {0: 99 - LOOK_BACK + 1}
     reader.close()
