@@ -4,6 +4,7 @@ Only what is certain counts: a filter implies another when each of the other's c
 follows from one of its comparisons with a number.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +33,20 @@ def implies(stronger: str, weaker: str) -> bool:
         return True
     have, wanted = _conditions(stronger), _conditions(weaker)
     return bool(wanted) and all(any(_follows(given, want) for given in have) for want in wanted)
+
+
+def either(filters: Iterable[str]) -> str:
+    """What lets through all that one of some filters does; how they end (`;`, a comment) is their own affair.
+
+    >>> either(["temp > 20 -- warm", "site = 'a';"])
+    "(site = 'a') OR (temp > 20)"
+    """
+    return " OR ".join(f"({_alone(where)})" for where in sorted(filters))
+
+
+def _alone(where: str) -> str:
+    parsed = _parsed(where)
+    return where if parsed is None else str(parsed.sql(dialect="duckdb", comments=False))
 
 
 def fields_of(where: str) -> frozenset[str]:

@@ -1,6 +1,6 @@
 """The plan: which queries share which tree, with which kernel, at which estimated cost. A value."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from optimizer.group_trees import GroupTree
@@ -153,9 +153,6 @@ class Plan:
             if any(query.id == query_id for query in tree.queries):
                 return tree
         raise LookupError(f"Plan {self.version} of {self.source} has no query “{query_id}”.")
-
-    def with_version(self, version: int) -> "Plan":
-        return replace(self, version=version)
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -7,12 +7,14 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -24,6 +26,16 @@ ARROW_TYPES: dict[FieldType, pa.DataType] = {
     "integer": pa.float64(),
     "number": pa.float64(),
     "boolean": pa.bool_(),
+}
+
+# What DuckDB's types are to queries, beside all integers and decimals.
+_TYPES: dict[str, FieldType] = {
+    "BOOLEAN": "boolean",
+    "VARCHAR": "text",
+    "INTEGER": "number",
+    "UINTEGER": "number",
+    "FLOAT": "number",
+    "DOUBLE": "number",
 }
 
 # Everything a filter may contain; what is not here (subqueries, table functions, …) is refused.
@@ -112,9 +124,12 @@ def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
     with _shallow_enough("computed field"):
         _check_parts(expression, types, "computed field")
         kind = _bound_type(expression, types, "computed field")
-    if kind == "BOOLEAN":
-        return "boolean"
-    return "text" if kind == "VARCHAR" else "number"
+    if kind in _TYPES:
+        return _TYPES[kind]
+    if kind.endswith("INT") or kind.startswith("DECIMAL"):
+        return "number"
+    found = kind.strip('"')
+    raise InvalidExpression(f"A computed field is a number, a text, or true or false; this one is {found}.")
 
 
 @contextmanager
@@ -176,10 +191,10 @@ def _check_column(column: exp.Column, types: Mapping[str, FieldType]) -> None:
 
 def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> str:
     """Let DuckDB bind the expression to the field types."""
-    examples = {"text": "", "integer": 0.0, "number": 0.0, "boolean": True}
-    row = pa.table({name: pa.array([examples[kind]], ARROW_TYPES[kind]) for name, kind in types.items()})
+    # A row without values: what fails on some value is no slip, what fails without any is.
+    row = pa.table({name: pa.array([None], ARROW_TYPES[kind]) for name, kind in types.items()})
     try:
-        relation = _connection().from_arrow(row).project(f"({_sql(expression)}) AS kept")
+        relation = _database(tries=False).cursor().from_arrow(row).project(f"({_sql(expression)}) AS kept")
         kind = relation.types[0]
         relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
     except duckdb.Error as error:
@@ -190,34 +205,102 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
 @lru_cache(maxsize=1024)
 def _sql(expression: str) -> str:
     """The expression as sqlglot understood it, so that what runs is exactly what was checked."""
-    return _parse(expression).sql(dialect="duckdb")
+    return _parse(expression).sql(dialect="duckdb", comments=False)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A computed field, or whether a filter holds; rows that the expression fails on have no value."""
+
+    column: pa.ChunkedArray
+    failed: np.ndarray | None = None  # which rows those are; None: there is none
+    why: str = ""  # of one of them
+
+    @classmethod
+    def known(cls, answers: list[bool]) -> "Computed":
+        """Of a filter that need not be asked."""
+        return cls(pa.chunked_array([pa.array(answers, pa.bool_())]))
+
+    @cached_property
+    def holds(self) -> np.ndarray:
+        """Of a filter."""
+        return self.column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.bool_, copy=False)
+
+    def failures(self, rows: np.ndarray | slice = slice(None)) -> tuple[int, str]:
+        """How many of these rows it fails on, and why on one of them."""
+        count = 0 if self.failed is None else int(self.failed[rows].sum())
+        return count, self.why if count else ""
 
 
 def keeps(expression: str, table: pa.Table) -> np.ndarray:
-    """Which rows the filter keeps; unknown (NULL) is not kept, as in a WHERE, nor is one that it fails on."""
-    relation = _connection().from_arrow(table).project(f"coalesce(TRY({_sql(expression)}), false) AS kept")
-    column = relation.to_arrow_table().column("kept")
-    return column.to_numpy(zero_copy_only=False).astype(np.bool_, copy=False)
+    """Which rows the filter keeps."""
+    return decided(expression, table).holds
 
 
-def values(expression: str, table: pa.Table) -> pa.ChunkedArray:
-    """A computed field; rows that the expression fails on have no value."""
-    relation = _connection().from_arrow(table).project(f"TRY({_sql(expression)}) AS computed")
+def decided(expression: str, table: pa.Table) -> Computed:
+    """Which rows the filter keeps: unknown (NULL) is not kept, as in a WHERE."""
+    try:
+        return Computed(_projected(_sql(expression), table))
+    except duckdb.Error as error:
+        why = f"{_first_line(error).removesuffix('.')}, in the filter."
+    column = _projected(with_unknowns(expression), table, tries=True)
+    unknown = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
+    failed = np.zeros(len(table), np.bool_)
+    failed[unknown] = _tried(_sql(expression), table.take(unknown))[1]
+    return Computed(column, failed, why)
+
+
+@lru_cache(maxsize=1024)
+def with_unknowns(expression: str) -> str:
+    """The filter, its conditions unknown (NULL) where they fail: what else it says holds there all the same.
+
+    So a filter means the same alone and where a plan joins it with those of other queries.
+
+    >>> with_unknowns("status = 'bad' OR NOT CAST(code AS INT) > 5")
+    "TRY(status = 'bad') OR NOT TRY(CAST(code AS INT) > 5)"
+    """
+
+    def tried(node: exp.Expr) -> exp.Expr:
+        is_logic = isinstance(node, exp.And | exp.Or | exp.Not | exp.Paren)
+        return node if is_logic else exp.func("TRY", node)
+
+    return _parse(expression).transform(tried).sql(dialect="duckdb", comments=False)
+
+
+def values(expression: str, table: pa.Table) -> Computed:
+    """A computed field."""
+    try:
+        return Computed(_projected(_sql(expression), table))
+    except duckdb.Error as error:
+        why = _first_line(error)
+    return Computed(*_tried(_sql(expression), table), why)
+
+
+def _tried(sql: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
+    """What there is, and where it fails: within another value, no value at all is not one that is empty."""
+    tried = _projected(f"TRY(struct_pack(made := {sql}))", table, tries=True)
+    return pc.struct_field(tried, "made"), pc.is_null(tried).to_numpy(zero_copy_only=False)
+
+
+def _projected(sql: str, table: pa.Table, tries: bool = False) -> pa.ChunkedArray:
+    relation = _database(tries).cursor().from_arrow(table).project(f"({sql}) AS computed")
     return relation.to_arrow_table().column("computed")
 
 
-_connections: list[duckdb.DuckDBPyConnection] = []
+# DuckDB works out what an expression has twice outside of it, where no TRY holds its errors.
+TRY_HOLDS_ERRORS = "SET disabled_optimizers = 'common_subexpressions'"
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
-    """One locked-down in-memory database per process: no files, no network, one thread."""
-    if not _connections:
-        connection = duckdb.connect(":memory:", config={"threads": 1})
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET preserve_insertion_order = true")
-        connection.execute("SET lock_configuration = true")
-        _connections.append(connection)
-    return _connections[0].cursor()
+@cache
+def _database(tries: bool) -> duckdb.DuckDBPyConnection:
+    """Locked down, in memory, one per process for each use: no files, no network, one thread."""
+    connection = duckdb.connect(":memory:", config={"threads": 1})
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET preserve_insertion_order = true")
+    if tries:
+        connection.execute(TRY_HOLDS_ERRORS)
+    connection.execute("SET lock_configuration = true")
+    return connection
 
 
 def _name(node: exp.Expr) -> str:

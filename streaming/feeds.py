@@ -13,18 +13,20 @@ from streaming import expressions
 from streaming.aggregates.count import COUNT
 from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
+from streaming.expressions import Computed
 from streaming.group_keys import GroupKeys
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered
 from streaming.lanes import LATEST, Lane
+from streaming.left_out import LeftOut
 from streaming.results import GroupKey
 
 
-def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartials | None:
-    """The lane's partials, as far as it is fed."""
+def fed(lane: Lane, feeding: Lane, partials: LanePartials | None, undecided: LeftOut) -> LanePartials | None:
+    """The lane's partials, as far as it is fed; `undecided` is told on how many events its filter fails."""
     if partials is None or lane.feed is None:
         return None
-    keys, number = _projected(lane, feeding, partials.keys)
+    keys, number = _projected(lane, feeding, partials, undecided)
     starts = lane.slice_starts(partials.start)  # it may have ended before the other one
     is_fed = (partials.start >= lane.feed.since) & (starts < LATEST)
     rows = np.flatnonzero(is_fed & (number[partials.group] >= 0))
@@ -49,7 +51,6 @@ def fed(lane: Lane, feeding: Lane, partials: LanePartials | None) -> LanePartial
         events,
         events if is_same else _counted(slots, partials.values[rows], len(used)),
         tuple(states),
-        partials.failures,
         len(lane.fragments),
     )
 
@@ -66,33 +67,38 @@ def _states_for(lane: Lane, feeding: Lane, partials: LanePartials) -> list[np.nd
     return [partials.parts[at[name]] for name in lane.signature.parts]
 
 
-def _projected(lane: Lane, feeding: Lane, theirs: GroupKeys) -> tuple[GroupKeys, np.ndarray]:
+def _projected(
+    lane: Lane, feeding: Lane, partials: LanePartials, undecided: LeftOut
+) -> tuple[GroupKeys, np.ndarray]:
     """The lane's groups, and for each group of the other lane which of them it goes to; −1: none."""
     own, other = lane.signature, feeding.signature
     if (own.where, own.group_by, lane.fragments) == (other.where, other.group_by, feeding.fragments):
-        return theirs, np.arange(len(theirs))
+        return partials.keys, np.arange(len(partials.keys))
     names = (*feeding.signature.group_by, *feeding.fragments)
     wanted = [names.index(name) for name in (*lane.signature.group_by, *lane.fragments)]
-    keys = theirs.tuples()
-    kept = _kept(lane, feeding, names, keys)
+    keys = partials.keys.tuples()
+    decided = _decided(lane, feeding, names, keys)
+    if own.where and own.where not in undecided and decided.failed is not None:
+        count = int(partials.events[decided.failed[partials.group]].sum())
+        undecided.note(own.where, count, decided.why)
     number: dict[GroupKey, int] = {}
     place = [
         number.setdefault(tuple(key[at] for at in wanted), len(number)) if keep else -1
-        for key, keep in zip(keys, kept.tolist(), strict=True)
+        for key, keep in zip(keys, decided.holds.tolist(), strict=True)
     ]
     return GroupKeys.of_tuples(list(number)), np.array(place, np.int64)
 
 
-def _kept(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey]) -> np.ndarray:
+def _decided(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey]) -> Computed:
     """Which groups of the other lane pass this one's filter: a fragment, or one on fields grouped by."""
     where = lane.signature.where
     if where is None or where == feeding.signature.where:
-        return np.ones(len(keys), np.bool_)
+        return Computed.known([True] * len(keys))
     if where in feeding.fragments:
         at = names.index(where)
-        return np.array([bool(key[at]) for key in keys])
+        return Computed.known([bool(key[at]) for key in keys])
     columns = {name: pa.array([key[at] for key in keys]) for at, name in enumerate(names)}
-    return expressions.keeps(where, pa.table(columns))
+    return expressions.decided(where, pa.table(columns))
 
 
 def _numbered(slots: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

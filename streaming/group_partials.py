@@ -12,10 +12,12 @@ from optimizer.group_windows import SessionWindow
 from streaming import expressions, group_rows
 from streaming.aggregates.gathering import Order
 from streaming.aggregates.states import PARTS
+from streaming.expressions import Computed
 from streaming.group_keys import GroupKeys
 from streaming.group_lanes import GroupLane
 from streaming.group_rows import PackedRows, Rows
 from streaming.group_state import GroupLaneState
+from streaming.left_out import LeftOut
 from streaming.partials import Grouping, Lifting, Slots, Values, group
 from streaming.sessions import session_numbers
 from streaming.sources import FieldType
@@ -28,7 +30,6 @@ class GroupPartials:
     lane: str
     keys: GroupKeys
     rows: Rows
-    failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
 
 
 class _Packed(msgspec.Struct, array_like=True):
@@ -38,7 +39,11 @@ class _Packed(msgspec.Struct, array_like=True):
 
 
 def fold(
-    table: pa.Table, order: Order, lanes: Sequence[GroupLane], types: dict[str, FieldType]
+    table: pa.Table,
+    order: Order,
+    lanes: Sequence[GroupLane],
+    types: dict[str, FieldType],
+    left_out: LeftOut,
 ) -> list[GroupPartials]:
     """What each lane needs of a table of events; what several need is worked out once."""
 
@@ -47,36 +52,44 @@ def fold(
         return group(table, group_by, types)
 
     @cache
-    def keeps(where: str) -> np.ndarray:
-        return expressions.keeps(where, table)
+    def decided(where: str) -> Computed:
+        return expressions.decided(where, table)
 
     @cache
     def values(field: str) -> Values:
-        known = field in table.column_names
-        return Values(table.column(field) if known else expressions.values(field, table))
+        return Values.of(field, table)
 
     found = []
     for lane in lanes:
         kept = order.times >= lane.since
         if lane.where:
-            kept &= keeps(lane.where)
+            left_out.note(lane.id, *decided(lane.where).failures(kept))
+            kept &= decided(lane.where).holds
         if kept.any():
             held = values(lane.field) if lane.field else None
-            found.append(_partials(lane, np.flatnonzero(kept), grouping(lane.group_by), held, order))
+            found.append(
+                _partials(lane, np.flatnonzero(kept), grouping(lane.group_by), held, order, left_out)
+            )
     return found
 
 
 def _partials(
-    lane: GroupLane, rows: np.ndarray, grouping: Grouping, values: Values | None, order: Order
+    lane: GroupLane,
+    rows: np.ndarray,
+    grouping: Grouping,
+    values: Values | None,
+    order: Order,
+    left_out: LeftOut,
 ) -> GroupPartials:
     slots = _slots(lane, rows, grouping, order)
     newest = slots.rows[np.searchsorted(slots.slots, slots.used, side="right") - 1]  # of each slot
-    counted, failures = slots.events, (0, "")
+    counted = slots.events
     states: tuple[np.ndarray, ...] = ()
     if values is not None:
         lifting = Lifting(values, slots, order)
         states = tuple(lifting.gathered(PARTS[name]) for name in lane.parts)
-        counted, failures = lifting.counted, lifting.failures
+        counted = lifting.counted
+        left_out.note(lane.id, *lifting.failures)
     made = Rows(
         slots.group,
         slots.start,
@@ -86,7 +99,7 @@ def _partials(
         counted,
         states,
     )
-    return GroupPartials(lane.id, grouping.keys, made, failures)
+    return GroupPartials(lane.id, grouping.keys, made)
 
 
 def _slots(lane: GroupLane, rows: np.ndarray, grouping: Grouping, order: Order) -> Slots:

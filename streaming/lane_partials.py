@@ -21,7 +21,6 @@ class LanePartials:
     events: np.ndarray  # float64
     values: np.ndarray  # float64, how many events have a value; mostly all, and then it is `events` itself
     parts: tuple[np.ndarray, ...]  # gathered states of each part of the lane: (columns, partials)
-    failures: tuple[int, str] = (0, "")  # values that could not be lifted, and why one of them could not
     fragments: int = 0  # how many of the last fields of its keys only tell fragments apart
 
     def told_together(self) -> "LanePartials":

@@ -9,6 +9,7 @@ import msgspec
 from streaming import recall
 from streaming.accounting import Counts, DeadLetter
 from streaming.lanes import EARLIEST, LATEST, Timeline
+from streaming.left_out import LeftOut
 from streaming.results import ResultBlock
 from streaming.shuffle import TaskReport
 
@@ -36,7 +37,7 @@ class Outcome:
     evicted: set[tuple[str, int]] = field(default_factory=set)
     # By group-by of which groups have left, where the state log has those that there were.
     regrouped: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
-    failures: dict[str, tuple[int, str]] = field(default_factory=dict)  # values a lane could not take, why
+    left_out: LeftOut = field(default_factory=LeftOut)
 
     def moved_slices(self) -> dict[str, list[int]]:
         """By lane, the starts of the slices that were touched, in order."""
@@ -123,7 +124,7 @@ def _trees(
 
     def common(lane: str, group_by: tuple[str, ...]) -> dict[str, Any]:
         groups = shard.group_index(group_by)
-        failed, why = outcome.failures.get(lane, (0, ""))
+        failed, why = outcome.left_out.get(lane, (0, ""))
         return {
             "events": taken.get(lane, nothing).events,
             "partials": taken.get(lane, nothing).partials,

@@ -14,10 +14,12 @@ from streaming.aggregates.base import Part
 from streaming.aggregates.gathering import Objects, Order
 from streaming.aggregates.states import PARTS
 from streaming.common_slices import common_lanes
+from streaming.expressions import Computed
 from streaming.group_keys import Encodings, GroupKeys, Numbering, array_head
 from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered, numbered
 from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
+from streaming.left_out import LeftOut
 from streaming.sources import FieldType
 
 
@@ -61,11 +63,19 @@ class Slots:
 
 
 def fold(
-    table: pa.Table, order: Order, lanes: Sequence[Lane], types: dict[str, FieldType]
+    table: pa.Table,
+    order: Order,
+    lanes: Sequence[Lane],
+    types: dict[str, FieldType],
+    left_out: LeftOut,
 ) -> list[LanePartials]:
-    """Partials of all lanes that shards keep, from one table of events."""
+    """Partials of all lanes that shards keep, from one table of events; `left_out` is told what they lack."""
     events = Events(table, order, lanes, types)
-    made = (events.partials(lane.id) for lane in lanes if lane.kept)
+    kept = [lane for lane in lanes if lane.kept]
+    made = [events.partials(lane.id) for lane in kept]
+    for lane in kept:
+        left_out.note(lane.id, *events.undecided(lane.signature.where))
+        left_out.note(lane.id, *events.left_out.get(lane.id, (0, "")))
     return [partials.told_together() for partials in made if partials is not None]
 
 
@@ -83,10 +93,13 @@ class Events:
         self._lanes = {lane.id: lane for lane in fed} | self._common
         self._made: dict[str, LanePartials | None] = {}
         self._groupings: dict[tuple[str | None, ...], Grouping] = {}
-        self._kept: dict[str, np.ndarray] = {}
+        self._decided: dict[str, Computed] = {}
         self._cut: dict[tuple[str | None, tuple[Cut, ...], int], CutEvents] = {}
         self._slots: dict[tuple[Any, ...], Slots | None] = {}
         self._values: dict[str, Values] = {}
+        self._refusing: set[str] = set()  # lanes of which an aggregate could not take some values
+        self.left_out = LeftOut()  # of the values that the lanes' filters let pass
+        self._undecided_groups = LeftOut()  # by filter that was asked about groups
 
     def _with_common(self, lanes: Sequence[Lane]) -> tuple[Sequence[Lane], dict[str, Lane]]:
         earliest = int(self._order.times.min(initial=LATEST))
@@ -106,9 +119,17 @@ class Events:
         if feeding.id in self._common and not self._is_worth(feeding):
             return self._folded(self._own[lane.id], LATEST)
         made = self.partials(feeding.id)
-        if feeding.id in self._common and made is not None and made.failures[0]:
+        if feeding.id in self._common and feeding.id in self._refusing:
             return self._folded(self._own[lane.id], LATEST)  # which of the lanes could not take a value?
-        return _together(feeds.fed(lane, feeding, made), self._folded(lane, lane.feed.since))
+        self.left_out.note(lane.id, *self.left_out.get(feeding.id, (0, "")))
+        fed = feeds.fed(lane, feeding, made, self._undecided_groups)
+        return _together(fed, self._folded(lane, lane.feed.since))
+
+    def undecided(self, where: str | None) -> tuple[int, str]:
+        """On how many events a filter fails, and why: it was asked about them or about their groups."""
+        if where in self._decided:
+            return self._decided[where].failures()
+        return self._undecided_groups.get(where or "", (0, ""))
 
     def _is_worth(self, common: Lane) -> bool:
         """Whether common partials are so few that making others of them is the lesser work."""
@@ -136,11 +157,13 @@ class Events:
         if values is None:
             counted = slots.events
             parts: list[np.ndarray] = []
-            failures = (0, "")
         else:
             lifting = Lifting(values, slots, self._order)
             parts = [lifting.gathered(PARTS[name]) for name in signature.parts]
-            counted, failures = lifting.counted, lifting.failures
+            counted = lifting.counted
+            self.left_out.note(lane.id, *lifting.failures)
+            if lifting.refused:
+                self._refusing.add(lane.id)
         return LanePartials(
             lane.id,
             grouping.keys,
@@ -149,7 +172,6 @@ class Events:
             slots.events,
             counted,
             tuple(parts),
-            failures,
             len(lane.fragments),
         )
 
@@ -157,14 +179,14 @@ class Events:
         key = (*group_by, None, *fragments)
         if key not in self._groupings:
             plain = group(self._table, group_by, self._types)
-            held = [self._keeps(where) for where in fragments]
+            held = [self._decide(where).holds for where in fragments]
             self._groupings[key] = plain.told_apart(held) if held else plain
         return self._groupings[key]
 
-    def _keeps(self, where: str) -> np.ndarray:
-        if where not in self._kept:
-            self._kept[where] = expressions.keeps(where, self._table)
-        return self._kept[where]
+    def _decide(self, where: str) -> Computed:
+        if where not in self._decided:
+            self._decided[where] = expressions.decided(where, self._table)
+        return self._decided[where]
 
     def _slots_of(self, lane: Lane, before: int, grouping: Grouping) -> Slots | None:
         signature = lane.signature
@@ -178,7 +200,7 @@ class Events:
         """The same for every group-by."""
         key = (where, cuts, before)
         if key not in self._cut:
-            kept = self._keeps(where) if where else None
+            kept = self._decide(where).holds if where else None
             if before < LATEST:
                 early = self._order.times < before
                 kept = early if kept is None else kept & early
@@ -187,9 +209,7 @@ class Events:
 
     def _values_of(self, field: str) -> "Values":
         if field not in self._values:
-            known = field in self._table.column_names
-            column = self._table.column(field) if known else expressions.values(field, self._table)
-            self._values[field] = Values(column)
+            self._values[field] = Values.of(field, self._table)
         return self._values[field]
 
 
@@ -205,28 +225,35 @@ def _together(one: LanePartials | None, other: LanePartials | None) -> LaneParti
         events=np.concatenate([one.events, other.events]),
         values=np.concatenate([one.values, other.values]),
         parts=tuple(np.concatenate(both, axis=1) for both in zip(one.parts, other.parts, strict=True)),
-        failures=(one.failures[0] + other.failures[0], one.failures[1] or other.failures[1]),
     )
 
 
 class Values:
     """A field of all events, as numbers and as whatever it is."""
 
-    def __init__(self, column: pa.ChunkedArray) -> None:
-        self._column = column
+    @classmethod
+    def of(cls, field: str, table: pa.Table) -> "Values":
+        """A field by its name, or what an expression makes of some."""
+        known = field in table.column_names
+        return cls(Computed(table.column(field)) if known else expressions.values(field, table))
+
+    def __init__(self, computed: Computed) -> None:
+        self._column = column = computed.column
+        self.failures = computed.failures
         self.known: np.ndarray | None = (
             None if column.null_count == 0 else pc.is_valid(column).to_numpy(zero_copy_only=False)
         )
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
-        """None: the field holds texts."""
+        """None: the field holds something else."""
         kind = self._column.type
-        if pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            return None
         if pa.types.is_boolean(kind):
             return self._column.fill_null(False).to_numpy().astype(np.float64)
-        return self._column.cast(pa.float64()).fill_null(0.0).to_numpy()
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+            return None
+        # Unsafe: an integer that a float cannot hold is the nearest one, not the end of the batch.
+        return self._column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy()
 
     @cached_property
     def items(self) -> np.ndarray:
@@ -245,7 +272,8 @@ class Lifting:
         self._rows = slots.rows if known is None else slots.rows[known]
         self._slots = slots.slots if known is None else slots.slots[known]
         self._order = order
-        self.failures = (0, "")
+        self.failures = values.failures(slots.rows)  # what could not be computed, then what cannot be lifted
+        self.refused = 0
 
     @cached_property
     def counted(self) -> np.ndarray:
@@ -285,17 +313,18 @@ class Lifting:
 
     def _lifted_one_by_one(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
         """What cannot be lifted is left out and counted: one bad value stops nobody."""
-        states, kept = [], []
+        states: list[np.ndarray] = []
+        kept: list[int] = []
+        dtype = part.algebra.dtype
         for at, row in enumerate(self._rows.tolist()):
             value = self._values.items[row]
             if part.takes == "pairs":
                 value = (value, float(self._order.times[row]))
             try:
-                states.append(part.aggregate.lift(value)[part.at])
+                states.append(np.array(part.aggregate.lift(value)[part.at], dtype))
                 kept.append(at)
             except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
-                self.failures = (self.failures[0] + 1, self.failures[1] or str(error))
-        dtype = part.algebra.dtype
+                self._refuse(1, error)
         columns: np.ndarray = np.array(states, dtype).reshape(len(states), len(part.algebra.identity)).T
         return tuple(columns), self._rows[kept], self._slots[kept]
 
@@ -314,8 +343,12 @@ class Lifting:
         try:
             return gathering.lifted(self._values.items[rows].tolist(), self._order.of(rows))
         except (ValueError, TypeError, ArithmeticError) as error:
-            self.failures = (self.failures[0] + len(rows), self.failures[1] or str(error))
+            self._refuse(len(rows), error)
             return gathering.nothing
+
+    def _refuse(self, count: int, error: Exception) -> None:
+        self.refused += count
+        self.failures = (self.failures[0] + count, self.failures[1] or str(error))
 
 
 def group(table: pa.Table, group_by: tuple[str, ...], types: dict[str, FieldType]) -> Grouping:

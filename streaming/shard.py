@@ -186,9 +186,7 @@ class Shard:
                 outcome.touched.update((partials.lane, start) for start in starts)
             self._merge_groups(report, counts)
             outcome.dead_letters += report.dead_letters
-            for lane, (count, reason) in report.failures.items():
-                known, why = outcome.failures.get(lane, (0, reason))
-                outcome.failures[lane] = (known + count, why)
+            outcome.left_out.add(report.left_out)
         return counts
 
     def _merge_groups(self, report: TaskReport, counts: dict[str, Taken]) -> None:

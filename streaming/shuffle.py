@@ -56,7 +56,7 @@ class TaskReport(msgspec.Struct, array_like=True):
     clock: int | None = None  # newest heartbeat
     plan: bytes | None = None  # newest message of the plans topic
     seconds: float = 0.0
-    failures: dict[str, tuple[int, str]] = {}  # by lane: values that it could not take, and why one was not
+    left_out: dict[str, tuple[int, str]] = {}  # by lane: how many values, and why one of them
     group_partials: list[bytes] = []  # of count and session windows (streaming/group_partials.py)
     past: PastReport | None = None
 

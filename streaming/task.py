@@ -21,6 +21,7 @@ from streaming.group_partials import GroupPartials
 from streaming.input_stream import PastInput, Range, TaskInput
 from streaming.lane_partials import LanePartials
 from streaming.lanes import EARLIEST, Lane, Timeline
+from streaming.left_out import LeftOut
 from streaming.placement import shards_in
 from streaming.progress import Progress
 from streaming.registry import format_options
@@ -155,12 +156,12 @@ def work(
             _take(run_, setup.source, types, gathered)
     for partition, count in removed.items():
         _report_of(partition, gathered).counts.removed += count
-    folded, grouped = [], []
+    folded, grouped, left_out = [], [], LeftOut()
     if gathered.tables:
         table, order = _all_of(gathered)
-        folded = partials.fold(table, order, lanes, types)
-        grouped = group_partials.fold(table, order, timeline.group_lanes, types)
-    reports = _reports(setup, timeline, gathered, folded, grouped)
+        folded = partials.fold(table, order, lanes, types, left_out)
+        grouped = group_partials.fold(table, order, timeline.group_lanes, types, left_out)
+    reports = _reports(setup, timeline, gathered, folded, grouped, left_out)
     for report, past in zip(reports, pasts, strict=False):
         report.past = past
     seconds = time.perf_counter() - began - waited
@@ -188,7 +189,7 @@ def read_back(
     parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
     if gathered.tables:
         table, order = _all_of(gathered)
-        parts = _packed(partials.fold(table, order, lanes, types), lanes, setup.shards)
+        parts = _packed(partials.fold(table, order, lanes, types, LeftOut()), lanes, setup.shards)
     return [
         PastReport(given.version, gathered.partitions, part, given.bounded, given.read, given.messages)
         for part in parts
@@ -292,9 +293,8 @@ def _reports(
     gathered: _Gathered,
     folded: list[LanePartials],
     grouped: list[GroupPartials],
+    left_out: LeftOut,
 ) -> list[TaskReport]:
-    failures = {each.lane: each.failures for each in folded if each.failures[0]}
-    failures |= {each.lane: each.failures for each in grouped if each.failures[0]}
     parts = _packed(folded, timeline.lanes, setup.shards)
     placed = {lane.id: shards_in(lane.share, setup.shards) for lane in timeline.group_lanes}
     of_groups = [group_partials.packed_by_shard(each, setup.shards, placed[each.lane]) for each in grouped]
@@ -306,7 +306,7 @@ def _reports(
             dead_letters=gathered.dead_letters if shard == 0 else [],
             clock=gathered.clock,
             plan=gathered.plan,
-            failures=failures if shard == 0 else {},
+            left_out=left_out if shard == 0 else {},
             group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
         )
         for shard in range(setup.shards)

@@ -20,6 +20,7 @@ from streaming.aggregates import AGGREGATES
 from streaming.aggregates.approx_distinct_count import LG_K
 from streaming.aggregates.gathering import places
 from streaming.aggregates.percentile import K
+from streaming.expressions import TRY_HOLDS_ERRORS, with_unknowns
 from streaming.formats import DECODERS, FormatOptions
 from streaming.lanes import EARLIEST, Timeline
 from streaming.results import GroupKey, ResultBlock
@@ -101,7 +102,7 @@ def answers(
     window = query.window
     value = "1" if query.field is None else _value(query.field, fields)
     names = "".join(f", {_quoted(name)}" for name in query.group_by)
-    kept = f"coalesce(TRY({query.where}\n), false)" if query.where else "true"  # it may end in a comment
+    kept = with_unknowns(query.where) if query.where else "true"
     found = connection.execute(f"""
         WITH happened AS (SELECT {value} AS v, {TIME}, {PLACE} {names} FROM events WHERE {kept}),
         placed AS (
@@ -222,6 +223,7 @@ class Verification:
         self._types: dict[str, FieldType] = needed_fields(source, timeline.lanes, timeline.group_lanes)
         self._partitions: dict[int, PartitionReport] = {}
         self._connection = duckdb.connect(str(directory / "events.duckdb"))
+        self._connection.execute(TRY_HOLDS_ERRORS)
 
     def __enter__(self) -> "Verification":
         return self

@@ -2,10 +2,29 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from dashboard.live.messages import MeterMessage, QueryMeter, Recall, TreeMeter
 
 END_OF_TIME_MS = 253_402_300_800_000  # the year 10000
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a tree could not take: values, and groups beyond the limit, which are counted together."""
+
+    values: int = 0
+    why: str = ""  # of one of them
+    groups_limited: bool = False
+
+    def __bool__(self) -> bool:
+        return self.values > 0 or self.groups_limited
+
+    def plus(self, more: "LeftOut") -> "LeftOut":
+        """The first reason stays: it would else be another one with every batch."""
+        return LeftOut(
+            self.values + more.values, self.why or more.why, self.groups_limited or more.groups_limited
+        )
 
 
 @dataclass(frozen=True)
@@ -18,6 +37,7 @@ class TreeWork:
     groups: int = 0
     results: int = 0
     state_bytes: int = 0
+    left_out: LeftOut = LeftOut()
 
     def plus(self, message: TreeMeter) -> "TreeWork":
         return TreeWork(
@@ -27,6 +47,7 @@ class TreeWork:
             self.groups + message["groups"],
             self.results + message["results"],
             self.state_bytes + message.get("state_bytes", 0),
+            self.left_out.plus(_left_out(message)),
         )
 
 
@@ -71,6 +92,11 @@ class Batch:
         """Core time that the batch used: map tasks and shards."""
         return self.map_seconds + self.shard_seconds
 
+    @cached_property
+    def left_out(self) -> Mapping[str, LeftOut]:
+        """By tree that left something out. Mostly there is none, and batches are looked through often."""
+        return {tree: work.left_out for tree, work in self.trees.items() if work.left_out}
+
 
 def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
     """The batch that these meter messages, by shard, describe."""
@@ -99,6 +125,12 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         recalled_for=_recalled_for(whole.get("recall")),
         queries=_queries(shard.get("queries", {}) for shard in shards),
         waiting=whole.get("waiting", {}),
+    )
+
+
+def _left_out(message: TreeMeter) -> LeftOut:
+    return LeftOut(
+        message.get("failed_values", 0), message.get("failure", ""), message.get("groups_limited", False)
     )
 
 

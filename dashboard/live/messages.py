@@ -11,7 +11,10 @@ class TreeMeter(TypedDict):
     seconds: float
     groups: int
     results: int
-    state_bytes: NotRequired[int]  # not in the meters of older jobs
+    state_bytes: NotRequired[int]  # these are not in the meters of older jobs
+    failed_values: NotRequired[int]
+    failure: NotRequired[str]  # why one of them could not be taken
+    groups_limited: NotRequired[bool]
 
 
 class Recall(TypedDict):

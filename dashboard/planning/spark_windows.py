@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimizer.queries import Query
+from streaming.expressions import with_unknowns
 from streaming.verify import PLACE, RANK_ERROR, TIME, Answers, Verification
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class AcceptedEvents(Verification):
         """What a query looks at: its value, time and place in the log, and the fields it groups by."""
         value = "1" if query.field is None else self._value(query.field)
         groups = "".join(f", {_quoted(name)} AS g{at}" for at, name in enumerate(query.group_by))
-        kept = f"coalesce(TRY({query.where}\n), false)" if query.where else "true"  # it may end in a comment
+        kept = with_unknowns(query.where) if query.where else "true"
         self._connection.execute(
             f"COPY (SELECT {value} AS v, {TIME} AS time, {PLACE} AS place {groups} FROM events WHERE {kept})"  # noqa: S608 (the person's own SQL, checked when it was saved)
             f" TO '{path}' (FORMAT parquet)"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from dashboard.live.warnings import values_left_out
 from dashboard.queries.computed import described
 from dashboard.queries.windows_text import spaced
 from dashboard.sources.models import Source
@@ -190,7 +191,7 @@ def _notes(engine: "Engine", spec: QuerySpec, part: Messages) -> list[str]:
     told = [f"{count:,} {word}" for word, count in refused.items() if count]
     if told:
         notes.append(f"Left out of {counts.read:,} messages: {', '.join(told)}.")
-    notes += [f"{count:,} values left out: {why}" for count, why in engine.failures.values()]
+    notes += [values_left_out(count, why) for count, why in engine.left_out.values()]
     return notes + _too_long(engine, spec, part)
 
 

@@ -15,7 +15,7 @@ from optimizer.cost import FamilyCosts, Statistics, answers_cost, feeding_cost
 from optimizer.coverage import covering_multiplier, is_covered_by, is_partitioned_by
 from optimizer.edges import edge_rate
 from optimizer.edges.classes import EdgeClass, contains
-from optimizer.filters import fields_of, implies
+from optimizer.filters import either, fields_of, implies
 from optimizer.queries import Query
 from optimizer.search.partition import NOTHING, atoms_of, classes_of
 from optimizer.weaving import FamilyKey
@@ -285,7 +285,7 @@ def _joint_key(one: FamilyKey, other: FamilyKey) -> FamilyKey:
         )
     weakest = next((where for where in (one.where, other.where) if _implied(where, filters)), None)
     if weakest is None:
-        weakest = " OR ".join(f"({where})" for where in sorted(filters))
+        weakest = either(filters)
     fragments = tuple(sorted(where for where in filters if where != weakest))
     return FamilyKey(one.field, family, group_by, weakest, fragments)
 

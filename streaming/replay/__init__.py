@@ -16,6 +16,7 @@ from optimizer.kernels import ALIASES, kernel_named
 from optimizer.plan import Plan
 from optimizer.queries import AnyQuery, InvalidQuery, QuerySpec
 from streaming.accounting import Counts
+from streaming.left_out import LeftOut
 from streaming.replay.engine import Engine
 from streaming.replay.inputs import Input
 from streaming.replay.results import write_results
@@ -43,7 +44,7 @@ class Summary:
     counts: Counts
     results: int
     seconds: float
-    failures: dict[str, tuple[int, str]]  # by query: values that its aggregate could not take, and why
+    left_out: LeftOut  # by query
     comparisons: list[Comparison] = field(default_factory=list)
 
 
@@ -97,7 +98,7 @@ class Replay:
             results = write_results(out, self.spec, engine.blocks)
             seconds = time.monotonic() - began
             compared = [] if verification is None else list(self._compared(engine, verification, tell))
-        return Summary(engine.counts, results, seconds, engine.failures, compared)
+        return Summary(engine.counts, results, seconds, engine.left_out, compared)
 
     def computed(self, tell: Tell, most_results: int) -> Engine:
         """All that the log brings, its newest windows left open as they are; refuses too many results."""

@@ -9,6 +9,7 @@ from optimizer.plan import Plan
 from streaming import shuffle, task
 from streaming.accounting import Counts
 from streaming.lanes import EARLIEST, Timeline
+from streaming.left_out import LeftOut
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
 from streaming.sources import SourceSpec
@@ -29,7 +30,7 @@ class Engine:
         self._shard = Shard(0, source, ShardMeta(-1, timeline, watermark, whole_from))
         self.blocks: list[ResultBlock] = []  # final ones
         self.provisional: list[ResultBlock] = []  # of windows that the last batch moved and left open
-        self.failures: dict[str, tuple[int, str]] = {}  # by query: values that it could not take, and why
+        self.left_out = LeftOut()  # by query
 
     @property
     def timeline(self) -> Timeline:
@@ -54,16 +55,13 @@ class Engine:
         outcome = self._shard.apply([shuffle.decode(report)], meta.batch + 1)
         self.blocks += [block for block in outcome.blocks if block.final]
         self.provisional = [block for block in outcome.blocks if not block.final]
-        self._note(outcome.failures)
+        self._note(outcome.left_out)
 
-    def _note(self, failures: dict[str, tuple[int, str]]) -> None:
+    def _note(self, left_out: LeftOut) -> None:
         """Of a query's windows any will do: all are given the same values."""
         lanes = [(member.query, member.segments[-1].lane) for member in self.timeline.members]
         lanes += [(asked.query, lane.id) for lane in self.timeline.group_lanes for asked in lane.asked]
-        failed = {self._names[query]: failures[lane] for query, lane in lanes if lane in failures}
-        for name, (count, reason) in failed.items():
-            known, why = self.failures.get(name, (0, reason))
-            self.failures[name] = (known + count, why)
+        self.left_out.add({self._names[query]: left_out[lane] for query, lane in lanes if lane in left_out})
 
     def end(self) -> None:
         """Close every window."""

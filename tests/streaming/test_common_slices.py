@@ -10,6 +10,7 @@ from streaming.aggregates.gathering import Order
 from streaming.aggregates.states import parts_of
 from streaming.common_slices import common_lanes
 from streaming.lanes import LATEST, Cut, Lane, Signature
+from streaming.left_out import LeftOut
 
 BASE = 1_700_000_000_000
 TYPES = {"device": "text", "temp": "number", "load": "number"}
@@ -65,8 +66,8 @@ def told(made: list[partials.LanePartials]) -> dict[tuple[object, ...], tuple[ob
 @given(chosen=lanes(), count=st.integers(0, 900), seed=st.integers(0, 99))
 def test_lanes_together_make_the_partials_that_each_makes_alone(chosen, count, seed):
     table, order = events(count, seed)
-    alone = [made for lane in chosen for made in partials.fold(table, order, [lane], TYPES)]
-    assert told(partials.fold(table, order, chosen, TYPES)) == told(alone)
+    alone = [made for lane in chosen for made in partials.fold(table, order, [lane], TYPES, LeftOut())]
+    assert told(partials.fold(table, order, chosen, TYPES, LeftOut())) == told(alone)
 
 
 def test_only_lanes_that_all_events_belong_to_are_fed():

@@ -1,9 +1,12 @@
 """Filters mean what SQL says, and what is not a condition on known fields is refused in a sentence."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from streaming.expressions import InvalidExpression, check, fields, keeps
+from streaming.expressions import InvalidExpression, check, check_value, decided, fields, keeps, values
 
 TYPES = {"status": "text", "temp": "number", "ok": "boolean", "n": "integer"}
 
@@ -43,6 +46,46 @@ def test_a_comparison_that_does_not_fit_the_types_is_refused(expression):
         check(expression, TYPES)
 
 
+@pytest.mark.parametrize("expression", ["CAST(status AS INT) >= 500", "ln(temp) > 1", "status::DOUBLE > n"])
+def test_what_fails_on_some_values_alone_is_no_slip(expression):
+    check(expression, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("(temp, 1)", "TUPLE(DOUBLE, INTEGER)"),
+        ("TRY_CAST(status AS DATE)", "DATE"),
+        ("CAST('1 day' AS INTERVAL)", "INTERVAL"),
+        ("CAST(status AS BLOB)", "BLOB"),
+        ("NULL", "NULL"),
+    ],
+)
+def test_a_computed_field_of_another_kind_is_refused_in_a_sentence(expression, found):
+    with pytest.raises(InvalidExpression) as refusal:
+        check_value(expression, TYPES)
+    expected = f"A computed field is a number, a text, or true or false; this one is {found}."
+    assert refusal.value.sentence == expected
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("temp * 2", "number"),
+        ("length(status)", "number"),
+        ("CAST(status AS INT)", "number"),
+        ("ln(temp)", "number"),
+        ("1", "number"),
+        ("1.5", "number"),
+        *((f"CAST(n AS {name})", "number") for name in ("TINYINT", "UINTEGER", "BIGINT", "HUGEINT", "FLOAT")),
+        ("temp > 2", "boolean"),
+        ("upper(status)", "text"),
+    ],
+)
+def test_a_computed_field_has_a_type(expression, kind):
+    assert check_value(expression, TYPES) == kind
+
+
 @pytest.mark.parametrize(
     ("expression", "kept"),
     [
@@ -69,3 +112,62 @@ def test_filters_have_the_meaning_of_sql(expression, kept):
 
 def test_a_filter_names_the_fields_it_reads():
     assert fields("status = 'temp' AND abs(temp) > n") == {"status", "temp", "n"}
+
+
+WORDS = st.one_of(st.none(), st.sampled_from(["n/a", ""]), st.floats(-4, 4).map(str))
+
+
+@given(st.lists(WORDS, max_size=40), st.integers(1, 300))
+def test_a_computed_field_says_where_it_fails_and_where_there_is_nothing_to_compute(words, times):
+    """Over more rows than DuckDB takes at a time, too."""
+    words = words * times
+    expression = "CASE WHEN word LIKE '-%' THEN NULL ELSE CAST(word AS DOUBLE) END"
+    computed = values(expression, pa.table({"word": pa.array(words, pa.string())}))
+    fails = [word in ("n/a", "") for word in words]
+    made = [
+        None if bad or word is None or word.startswith("-") else float(word)
+        for word, bad in zip(words, fails, strict=True)
+    ]
+    assert computed.column.to_pylist() == made
+    failed = np.zeros(len(words), np.bool_) if computed.failed is None else computed.failed
+    assert failed.tolist() == fails
+    assert bool(computed.why) == any(fails)
+
+
+def test_what_an_expression_has_twice_fails_where_it_fails_and_nowhere_else():
+    """DuckDB would work it out once for all rows, and outside of what holds the error."""
+    table = pa.table({"word": ["2", "n/a", "7"]})
+    assert keeps("CAST(word AS DOUBLE) > 1 AND CAST(word AS DOUBLE) < 5", table).tolist() == [
+        True,
+        False,
+        False,
+    ]
+    assert keeps("CAST(word AS DOUBLE) > 5 OR NOT CAST(word AS DOUBLE) > 5", table).tolist() == [
+        True,
+        False,
+        True,
+    ]
+    assert values("CAST(word AS DOUBLE) * CAST(word AS DOUBLE)", table).column.to_pylist() == [
+        4.0,
+        None,
+        49.0,
+    ]
+    assert values("CAST(word AS DOUBLE) * CAST(word AS DOUBLE)", table).failures()[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("filter_", "kept", "fails"),
+    [
+        ("CAST(word AS DOUBLE) > 1", [0, 3], 1),
+        ("ok OR CAST(word AS DOUBLE) > 1", [0, 1, 3], 0),
+        ("NOT ok AND CAST(word AS DOUBLE) > 1", [3], 0),  # what is sure to be false is decided, too
+        ("ok AND CAST(word AS DOUBLE) > 1", [0], 1),
+        ("NOT (ok AND CAST(word AS DOUBLE) > 1)", [2, 3], 1),
+    ],
+)
+def test_a_condition_that_fails_is_unknown(filter_, kept, fails):
+    table = pa.table({"word": ["2", "n/a", "0", "7"], "ok": [True, True, False, False]})
+    computed = decided(filter_, table)
+    assert computed.holds.nonzero()[0].tolist() == kept
+    assert computed.failures()[0] == fails
+    assert bool(computed.why) == (computed.failed is not None)

@@ -212,7 +212,7 @@ def test_values_that_an_aggregate_cannot_take_are_told(tmp_path):
     events.write_text("\n".join(json.dumps({"ts": START + at, "temp": at / 2}) for at in range(10)))
     several = windows([("1m", "1m"), ("2m", "1m")])
     query = {"name": "whole", "aggregate": "exact_sum", "field": "temp", "windows": several}
-    count, reason = replay(events, spec_of([query]), out).failures["whole"]
+    count, reason = replay(events, spec_of([query]), out).left_out["whole"]
     assert count == 5
     assert reason == "exact_sum is for whole numbers and decimals: 0.5 is a float with a fraction."
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.live.warnings import values_left_out
 from dashboard.platform.folder_tasks import Cancelled
 from dashboard.queries.backtests import MOST_RESULTS, BackTest
 from dashboard.queries.computed import described
@@ -82,7 +83,7 @@ def _chart(engine: "Engine", test: BackTest) -> dict[str, Any]:
         **described(test.spec(), [*engine.blocks, *engine.provisional]),
         "until": watermark.greatest,
         "watermark": watermark.value,
-        "notes": [f"{count:,} values left out: {why}" for count, why in engine.failures.values()],
+        "notes": [values_left_out(count, why) for count, why in engine.left_out.values()],
     }
 
 

@@ -85,8 +85,8 @@ class Command(BaseCommand):
         from dashboard.platform.comparison import comparison_text
 
         counts = done.counts
-        for name, (count, reason) in done.failures.items():
-            self.stderr.write(f"“{name}” could not take {count:,} values: {reason}")
+        for name, (count, reason) in done.left_out.items():
+            self.stderr.write(f"“{name}” left {count:,} values out: {reason}")
         self.stdout.write(
             f"{done.results:,} results of {counts.accepted:,} events in {done.seconds:.1f} s → {out}\n"
             f"read {counts.read:,} ({counts.read / done.seconds:,.0f} events/s), "
