@@ -18,6 +18,7 @@ from dashboard.home.finding import found
 from dashboard.models import Board, Panel, PlanVersion
 from dashboard.planning.overview import headline, plans_seen
 from dashboard.queries.states import state_of as query_state
+from dashboard.queries.states import warnings_of
 
 CHANGES_SHOWN = 6
 QUERIES_SHOWN = 6
@@ -56,10 +57,10 @@ def _filled_boards(person: User) -> list[Board]:
 def _newest_queries(person: User) -> list[dict[str, object]]:
     """Somebody's own first."""
     is_own = Case(When(owner=person, then=0), default=1)
-    newest = (
-        visible_queries(person).select_related("source", "paused_by").order_by(is_own, "-created_at", "-pk")
-    )
-    return [{"query": query, "state": query_state(query)} for query in newest[:QUERIES_SHOWN]]
+    seen = visible_queries(person).select_related("source", "paused_by")
+    newest = list(seen.order_by(is_own, "-created_at", "-pk")[:QUERIES_SHOWN])
+    warnings = warnings_of(newest)
+    return [{"query": query, "state": query_state(query, warnings.get(query.key, ""))} for query in newest]
 
 
 def _alerts(person: User) -> dict[str, object]:

@@ -3,9 +3,10 @@
 Client messages: `watch` {queries, shows, sources, rows, board, plan, health}, `ack` {count}. The server sends
 lists of messages, all that is new at a time in one frame: `state`, `alerts`, `source`, `health`,
 `throughput`, `missing`, `rows` (of a list), `snapshot` and `update` of a query (numbered per query: a gap
-shows). A query that is changed, paused or resumed begins with a snapshot again. `shows` says how many groups
-and which windows of a grouped query are shown. `refused` says of a query, source or dashboard that its viewer
-may not see it, from the start or from now on; `notices` how many others ask this viewer for something.
+shows), `warnings` of all queries watched. A query that is changed, paused or resumed begins with a snapshot
+again. `shows` says how many groups and which windows of a grouped query are shown. `refused` says of a query,
+source or dashboard that its viewer may not see it, from the start or from now on; `notices` how many others
+ask this viewer for something.
 
 Somebody with a link to a dashboard and no account sees the queries of that dashboard, while the link holds.
 """
@@ -35,8 +36,10 @@ from dashboard.live.feed import Message, WatchedQuery, Wish, frames
 from dashboard.live.hub import Hub
 from dashboard.live.relay import ensure_running, wall_clock
 from dashboard.live.viewer import Viewer
+from dashboard.live.warnings import Places
 from dashboard.models import Board, SavedQuery, Source
 from dashboard.past.links import open_link, queries_of
+from dashboard.planning.places import places_of
 
 MAX_WATCHED = 200
 MAX_ROWS = 1_000
@@ -169,7 +172,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         viewer.redefine(found.queries)
         viewer.keep_sources(found.sources)
         viewer.list_rows(found.rows)
-        viewer.may_name = found.may_name
+        viewer.may_name, viewer.places = found.may_name, found.places
         refused = self._newly_refused(found)
         missing = [{"type": "missing", "key": key} for key in gone if ("query", key) not in found.refused]
         await self._send([viewer.numbered(message) for message in [*refused, *missing]])
@@ -207,7 +210,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         throughput, health = wanted.get("plan") is True, wanted.get("health") is True
         viewer.watch(queries, sources, throughput=throughput, health=health)
         viewer.list_rows(found.rows)
-        viewer.may_name = found.may_name
+        viewer.may_name, viewer.places = found.may_name, found.places
         self._told_refused = set()
         refused = self._newly_refused(found)
         absent = {*keys, *source_keys} - {*queries, *sources} - {key for _, key in found.refused}
@@ -238,6 +241,7 @@ class Found:
     sources: list[str]
     may_name: set[str]  # keys of all sources that are no secret to the viewer
     refused: dict[tuple[str, str], tuple[str, str]]  # kind and key → the sentence's bold part and the rest
+    places: dict[str, Places]  # by key of a query, in which trees it was of late
     waiting: Waiting | None = None  # for the viewer
 
 
@@ -273,6 +277,7 @@ def _look_up(
         sources=[key for key in source_keys if key in sources],
         may_name=may_name,
         refused={(noun(thing), key): unseen_words(thing) for key, thing in hidden},
+        places=places_of(queries.values(), wall_clock()),
         waiting=waiting_for(person),
     )
 
@@ -280,8 +285,9 @@ def _look_up(
 @database_sync_to_async  # type: ignore[untyped-decorator]
 def _look_up_shared(keys: list[str], wishes: dict[str, Wish]) -> Found:
     """For somebody who has a link: queries, and nothing else that there is."""
-    saved = SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys)
-    return Found(WatchedQuery.all_of(saved, wall_clock(), wishes), {}, [], set(), {})
+    saved = list(SavedQuery.objects.select_related("source", "paused_by").filter(key__in=keys))
+    now = wall_clock()
+    return Found(WatchedQuery.all_of(saved, now, wishes), {}, [], set(), {}, places_of(saved, now))
 
 
 _sign_in_of = database_sync_to_async(sign_in_of)

@@ -1,6 +1,6 @@
 """What a list of queries is told of each: its state, rate of results, share of the cost, and a small line."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dashboard.live import spans
@@ -12,7 +12,10 @@ from dashboard.live.hub import Hub
 SPAN_MS = 60_000  # that rates and shares are measured over
 
 
-def rows_message(hub: Hub, queries: Collection[WatchedQuery], now: int) -> Message:
+def rows_message(
+    hub: Hub, queries: Collection[WatchedQuery], now: int, warnings: Mapping[str, str]
+) -> Message:
+    """`warnings` are by key, of those queries that there is one of."""
     by_source: dict[str, list[WatchedQuery]] = {}
     for query in queries:
         by_source.setdefault(query.source, []).append(query)
@@ -27,6 +30,7 @@ def rows_message(hub: Hub, queries: Collection[WatchedQuery], now: int) -> Messa
                 "state": "paused" if query.paused else told["state"],
                 "error": told["error"],
                 "paused": query.paused,
+                "warning": warnings.get(query.key, ""),
                 "rate": results.get(query.key, 0) / _span(batches) if batches else None,
                 "share": seconds.get(query.key, 0.0) / whole if whole else None,
                 **_warmth(query, batches),

@@ -7,13 +7,14 @@ who come at once not all first pictures are in memory.
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from dashboard.alerts.bells import Bells
 from dashboard.live import feed, rows
 from dashboard.live.feed import Message, QueryFeed, WatchedQuery
 from dashboard.live.hub import Hub
+from dashboard.live.warnings import Places, left_out_of, warning_of
 
 UNACKNOWLEDGED = 24  # messages in flight
 UNACKNOWLEDGED_SIZE = 100_000  # characters of messages about queries in flight
@@ -34,6 +35,8 @@ class Viewer:
         self._throughput_of: list[str] = []
         self._health_of: list[str] = []
         self.may_name: set[str] = set()  # keys of the sources that the viewer may know of
+        self.places: Mapping[str, Places] = {}  # by key, of the queries that are watched or listed
+        self._warned: Message | None = None  # what was told last; that there is no warning is told, too
         self._health_due = 0.0
         self._rows: dict[str, WatchedQuery] = {}
         self._rows_due = 0.0
@@ -151,12 +154,14 @@ class Viewer:
             )
             messages += [self._source(key, now) for key in self._sources]
             messages += [self._new_throughput(key) for key in self._throughput_of]
+            messages.append(self._new_warnings(now))
         if self._hub.caught_up and time.monotonic() >= self._health_due:
             self._health_due = time.monotonic() + HEALTH_SECONDS
             messages += [feed.health_message(self._hub, key, now) for key in self._health_of]
         if self._rows and self._hub.caught_up and time.monotonic() >= self._rows_due:
             self._rows_due = time.monotonic() + ROWS_SECONDS
-            messages.append(rows.rows_message(self._hub, self._rows.values(), now))
+            warnings = self._warnings(self._rows.values(), now)
+            messages.append(rows.rows_message(self._hub, self._rows.values(), now, warnings))
         messages.append(self._new_alerts())
         return messages
 
@@ -173,6 +178,26 @@ class Viewer:
             return None
         self._rung = message
         return message
+
+    def _new_warnings(self, now: int) -> Message | None:
+        """Of the queries that are watched; rows have their own."""
+        if not (self._feeds and self._hub.caught_up):
+            return None
+        watched = (known.query for known in self._feeds.values())
+        message = {"type": "warnings", "queries": self._warnings(watched, now)}
+        if message == self._warned:
+            return None
+        self._warned = message
+        return message
+
+    def _warnings(self, queries: Iterable[feed.WatchedQuery], now: int) -> dict[str, str]:
+        said = {query.key: self._warning(query, now) for query in queries}
+        return {key: words for key, words in said.items() if words}
+
+    def _warning(self, query: feed.WatchedQuery, now: int) -> str:
+        found = left_out_of(self._hub, query.source, now)
+        places = self.places.get(query.key, frozenset())
+        return warning_of(found, places, with_why=query.source in self.may_name)
 
     def _new_throughput(self, key: str) -> Message | None:
         message = feed.throughput_message(self._hub, key)

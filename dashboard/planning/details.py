@@ -6,6 +6,9 @@ from math import floor
 
 from dashboard.accounts.people import first_name
 from dashboard.live.history import query_key
+from dashboard.live.meters import process_meters
+from dashboard.live.relay import wall_clock
+from dashboard.live.warnings import left_out, warning_of
 from dashboard.planning.changes import window_words
 from dashboard.planning.overview import SourcePlan, TreeRow, computes, costed
 from dashboard.planning.work import TreeEstimate, TreeMeasure
@@ -41,6 +44,7 @@ class Details:
     queries: list[QueryRow]
     fed_by: str | None
     feeds: tuple[str, ...]
+    warning: str  # what it leaves out; empty: nothing
 
     @property
     def partials(self) -> tuple[float, float] | None:
@@ -70,7 +74,14 @@ def details(plan: SourcePlan, row: TreeRow) -> Details:
         queries=[_query_row(query, row, explainer, saved) for query in tree.queries],
         fed_by=tree.fed_by if isinstance(tree, Tree) else None,
         feeds=tuple(other.id for other in plan.plan.trees if other.fed_by == tree.id),
+        warning=_warning(plan, tree.id),
     )
+
+
+def _warning(plan: SourcePlan, tree: str) -> str:
+    """Of this plan's tree: in another plan its number is another tree's."""
+    found = left_out(process_meters.recent(plan.source.key)[1], wall_clock())
+    return warning_of(found, frozenset({(plan.version.version, tree)}))
 
 
 def _saved(plan: SourcePlan) -> dict[str, SavedQuery]:

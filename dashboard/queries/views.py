@@ -25,7 +25,7 @@ from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.sampling import Busy, NoPreview, sampled
-from dashboard.queries.states import state_of
+from dashboard.queries.states import state_of, warnings_of
 from dashboard.queries.templates import fitting, from_template
 from dashboard.queries.windows_text import spoken, summary
 from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_written, shown_text
@@ -50,14 +50,14 @@ def query_list(request: HttpRequest) -> HttpResponse:
     queries = list(visible_queries(person).select_related("source", "owner", "paused_by"))
     words = request.GET.get("q", "").lower().split()
     sources = {query.source for query in queries}
-    trees, shares = _trees(sources), _cost_shares(sources)
+    trees, shares, warnings = _trees(sources), _cost_shares(sources), warnings_of(queries)
     rows = [
         {
             "query": query,
             "share": sum(shares.get(one.id, 0.0) for one in query.queries()),
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
-            "state": state_of(query),
+            "state": state_of(query, warnings.get(query.key, "")),
             "may_change": may_change(person, query),
         }
         for query in queries
@@ -334,7 +334,7 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
         ],
         "window_words": summary(query.spec().windows),
         "plan": planning.newest(query.source),
-        "state": state_of(query),
+        "state": state_of(query, warnings_of([query]).get(query.key, "")),
         "may_change": may_change(signed_in(request), query),
         "history": kept(query),
     }

@@ -365,6 +365,33 @@ def _final_ends(page: Page) -> list[int]:
     return sorted(end for points in drawn(page).values() for end, _, final in points if final)
 
 
+def test_what_an_expression_cannot_make_is_said_until_it_is_mended(page: Page) -> None:
+    _form(page)
+    page.get_by_label("Name", exact=True).fill("Numbers of devices")
+    _aggregate(page).select_option("max")
+    _field(page).fill("CASE WHEN site = 'plant-01' THEN CAST(device AS DOUBLE) ELSE temp END")
+    _windows(page).fill("10s every 1s")
+    page.get_by_role("button", name="Save and start").click()
+    _saved(page)
+    told = re.compile(r"value(s)? left out in the last 15\smin: Could not convert string 'd\d+' to DOUBLE")
+    strip = page.get_by_role("status").filter(has_text=told)
+    expect(strip).to_be_visible()
+    page.goto("/queries/")
+    expect(_row(page, "Numbers of devices")).to_contain_text(told)
+    expect(_row(page, "Temperature, average")).not_to_contain_text("left out")
+
+    _open(page, "Numbers of devices")
+    page.get_by_role("link", name="Edit").click()
+    _field(page).fill("CASE WHEN site = 'plant-01' THEN 0 ELSE temp END")
+    page.get_by_role("button", name="Save changes").click()
+    _saved(page)
+    wait_until(lambda: len(drawn(page)) > 0, "results after the mending")
+    expect(strip).to_have_count(0)
+    page.goto("/queries/")
+    expect(_row(page, "Numbers of devices")).to_contain_text(re.compile("Running|Warming up"))
+    expect(_row(page, "Numbers of devices")).not_to_contain_text("left out")
+
+
 def test_the_list_is_live_and_searched_and_queries_are_paused_copied_deleted_and_brought_back(
     page: Page,
 ) -> None:

@@ -187,6 +187,10 @@ def test_a_source_that_is_idle_and_a_job_that_stops_are_said(scene: Scene) -> No
     expect(strip).to_contain_text("job stopped.", timeout=20_000)
     expect(strip).to_contain_text("It will resume where it stopped.")
     assert points(page), "what was last known stays"
+    page.goto("/queries/")
+    states = page.locator("[data-live-query-row] .query-state")
+    expect(states.first).to_contain_text("Job stopped since")
+    expect(states.filter(has_text="Running")).to_have_count(0)
 
 
 def test_results_that_stay_away_are_said_to_be_stale(scene: Scene) -> None:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.accounts.people import ADMINISTRATOR, EDITOR, VIEWER, give_role
 from dashboard.models import SavedQuery, Source
-from dashboard.planning import steps
+from dashboard.planning import places, steps
 from tests.dashboard.places import source_at
 
 PASSWORD = "heron-at-the-weir-7"
@@ -40,6 +40,7 @@ def no_plan_of_another_test() -> None:
     """Plans are known by their numbers in the database, which the next test's database begins anew."""
     steps._change.cache_clear()
     steps._queries.cache_clear()
+    places._trees.cache_clear()
 
 
 @pytest.fixture

@@ -4,17 +4,40 @@ import { mergedNotes } from "../../static/js/live/marks.js";
 import { rateWords, rowState, shareWords } from "../../static/js/live/queryrow.js";
 import { computationChoices } from "../../static/js/live/switch.js";
 
+const STATE = { caught_up: true, broker: { state: "reachable", since: 0 }, job: { state: "running", since: 0 } };
+const at = (now, more = {}) => ({ now, connected: true, state: STATE, ...more });
 const running = { state: "running", error: null, paused: null, due: null, recalled: null };
 
 test("a query that warms up says how long yet, never too little", () => {
-  assert.deepEqual(rowState({ ...running, due: 61_000 }, 0), ["is-off", "Warming up", "2\u202fmin left"]);
-  assert.deepEqual(rowState({ ...running, due: 40_500 }, 0), ["is-off", "Warming up", "41\u202fs left"]);
-  assert.deepEqual(rowState({ ...running, recalled: 0.256 }, 0), ["is-off", "Warming up", "reading the past, 25\u202f% done"]);
-  assert.deepEqual(rowState({ ...running, due: 10 }, 20), ["", "Running", ""]);
+  assert.deepEqual(rowState({ ...running, due: 61_000 }, at(0)), ["is-off", "Warming up", "2\u202fmin left"]);
+  assert.deepEqual(rowState({ ...running, due: 40_500 }, at(0)), ["is-off", "Warming up", "41\u202fs left"]);
+  assert.deepEqual(rowState({ ...running, recalled: 0.256 }, at(0)), ["is-off", "Warming up", "reading the past, 25\u202f% done"]);
+  assert.deepEqual(rowState({ ...running, due: 10 }, at(20)), ["", "Running", ""]);
 });
 
 test("a failing source's queries say why", () => {
-  assert.deepEqual(rowState({ ...running, state: "failing", error: "no field “temp”" }, 0), ["is-bad", "Failing", "no field “temp”"]);
+  assert.deepEqual(rowState({ ...running, state: "failing", error: "no field “temp”" }, at(0)), ["is-bad", "Failing", "no field “temp”"]);
+});
+
+test("no query runs while nothing can be heard, or no job runs; who is paused stays so", () => {
+  const outages = [
+    [{ connected: false }, "Reconnecting"],
+    [{ state: { ...STATE, broker: { state: "down", since: 0 } } }, "Broker not reachable"],
+    [{ state: { ...STATE, job: { state: "stopped", since: 0 } } }, "Job stopped"],
+  ];
+  for (const [outage, word] of outages) {
+    for (const told of [running, { ...running, due: 10 }, { ...running, state: "failing" }]) assert.equal(rowState(told, at(0, outage))[1], word);
+    assert.equal(rowState({ ...running, state: "paused", paused: { by: "Ana", at: 0 } }, at(0, outage))[1], "Paused");
+  }
+});
+
+test("what a query leaves out is told beside what it does, and not of one that does not run", () => {
+  const warning = "3 values left out in the last 15 min.";
+  const warned = { ...running, warning };
+  assert.deepEqual(rowState(warned, at(0)), ["is-warn", "Running", warning]);
+  assert.deepEqual(rowState({ ...warned, due: 40_000 }, at(0)), ["is-warn", "Warming up", `40\u202fs left. ${warning}`]);
+  assert.deepEqual(rowState({ ...warned, error: "Kafka removed 7 messages." }, at(0)), ["is-warn", "Running", `Kafka removed 7 messages. ${warning}`]);
+  assert.equal(rowState({ ...warned, paused: { by: "Ana", at: 0 }, state: "paused" }, at(0))[2].includes(warning), false);
 });
 
 test("few results are told per minute", () => {
@@ -31,7 +54,7 @@ test("a small share of the cost is not none", () => {
 });
 
 test("notes that are too near to each other become one", () => {
-  const at = (time) => time;
+  const same = (time) => time;
   const notes = [[10, "a"], [30, "b"], [65, "c"], [200, "Ana: filter changed"]].map(([time, text]) => ({ time, text }));
-  assert.deepEqual(mergedNotes(notes, at), [{ x: 10, text: "3 changes" }, { x: 200, text: "Ana: filter changed" }]);
+  assert.deepEqual(mergedNotes(notes, same), [{ x: 10, text: "3 changes" }, { x: 200, text: "Ana: filter changed" }]);
 });

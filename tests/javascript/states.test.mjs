@@ -52,6 +52,15 @@ test("lost messages are told while results go on", () => {
   assert.equal(state.tone, "is-warn");
 });
 
+test("what a query leaves out is told unless something is worse", () => {
+  const about = { windows: [{ range: MINUTE, slide: MINUTE, joined: null }], points: [[[NOW - MINUTE, 3, true]]] };
+  const warning = "3 values left out: could not convert 'n/a' to a number.";
+  const state = said(about, { warning });
+  assert.deepEqual([state.bold, state.tone, state.badge], [warning, "is-warn", "is-warn"]);
+  assert.match(said(about, { warning, source: { ...SOURCE, error: "Kafka removed 7 messages." } }).bold, /^Kafka/);
+  assert.equal(said(about, { warning: undefined }), null);
+});
+
 test("with a final result of every window nothing is said", () => {
   const windows = [{ range: MINUTE, slide: MINUTE, joined: NOW - 3 * MINUTE }];
   assert.equal(said({ windows, points: [[[NOW - MINUTE, 3, true]]] }), null);

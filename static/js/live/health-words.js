@@ -4,13 +4,28 @@ import { jobIsDown } from "./states.js";
 
 const NOT_YET = "nothing measured yet";
 
-/** The mark beside a source's name: kind of dot, word, and a line that says more. */
-export function sourceState({ health, state, connected }) {
+/** Why nothing at all can be heard, if that is so: kind of dot, word, and a line that says more. */
+export function unheard({ state, connected }) {
   if (!connected) return ["is-warn", "Reconnecting", "what is shown is the last that was heard"];
   if (state?.broker.state === "down") return ["is-bad", "Broker not reachable", "Millrace’s own broker does not answer"];
+  return null;
+}
+
+/** That no job reads anything, if that is so. */
+export function jobStopped({ state }) {
+  if (!jobIsDown(state)) return null;
+  return ["is-bad", "Job stopped", state.job.since ? `since ${clock(state.job.since)}` : "start it with ./millrace up"];
+}
+
+/** The mark beside a source's name. */
+export function sourceState(facts) {
+  const { health, state } = facts;
+  const silence = unheard(facts);
+  if (silence) return silence;
   if (!health || !state?.caught_up) return ["is-off", "Connecting", ""];
   if (health.state === "absent") return ["is-off", "Not read", "no query asks for it"];
-  if (jobIsDown(state)) return ["is-bad", "Job stopped", state.job.since ? `since ${clock(state.job.since)}` : "start it with ./millrace up"];
+  const stopped = jobStopped(facts);
+  if (stopped) return stopped;
   if (health.state === "failing") return ["is-bad", "Failing", health.error ?? "the cause is not known"];
   if (health.state === "starting") return ["is-off", "Starting", "the job takes it up"];
   if (health.error) return ["is-warn", "Messages lost", health.error];

@@ -20,6 +20,7 @@ class LivePage {
   #state = null;
   #sources = new Map();
   #spans = new Map();
+  #warnings = {}; // by key of a query
   #signedOut = false;
   #toldOf = null; // the version of the pages that was last told to be newer
   #waiting = null; // how the next frame will be rendered
@@ -107,7 +108,14 @@ class LivePage {
     on("alerts", (message) => this.#ring(message));
     on("source", (message) => this.#sources.set(message.source, message));
     on("health", (message) => this.#spans.set(message.source, message));
-    on("rows", (message) => this.rows.forEach((row) => row.take(message.rows[row.key], message.clock)));
+    on("rows", (message) => {
+      this.rows.forEach((row) => row.take(message.rows[row.key]));
+      this.#renderSoon();
+    });
+    on("warnings", ({ queries }) => {
+      this.#warnings = queries;
+      this.#renderSoon();
+    });
     on("throughput", (message) => this.plan?.throughput.take(message));
     on("refused", (message) => this.#refuse(message));
     on("notices", ({ waiting, sentence }) => {
@@ -201,9 +209,11 @@ class LivePage {
       state: this.#state,
       sources: this.#sources,
       spans: this.#spans,
+      warnings: this.#warnings,
     };
     this.bells.speak();
     this.card?.render(facts);
+    this.rows.forEach((row) => row.render(facts));
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);
     this.topLine?.render({ ...facts, delay: this.#delay(facts), looksBack: !this.control.view().live });

@@ -250,9 +250,12 @@ export class Panel {
     this.kind.draw({ settings: this.settings });
   }
 
-  #draw({ now, connected, state, sources, oldest, largest, view, notesOf }, queries) {
+  #draw({ now, connected, state, sources, warnings, oldest, largest, view, notesOf }, queries) {
     const delay = this.delay(sources, now);
-    const said = this.#worst(queries, (query) => panelState({ query, connected, state, source: sources.get(query.source), now, delay: delayOf(query, sources.get(query.source), now) }));
+    const said = this.#worst(queries, (query) => {
+      const source = sources.get(query.source);
+      return panelState({ query, connected, state, source, warning: warnings[query.key], now, delay: delayOf(query, source, now) });
+    });
     this.#showBadge(said, delay);
     this.strip.show(said ?? this.#pastState());
     const { until } = view;

@@ -1,6 +1,7 @@
 // A row of the list of queries: state, a small line, rate of results and share of the cost.
 import { dot, make, setText } from "./dom.js";
 import { clock, duration, number, percent } from "./format.js";
+import { jobStopped, unheard } from "./health-words.js";
 import { Sparkline } from "./sparkline.js";
 
 const SECOND = 1_000;
@@ -9,14 +10,29 @@ const MINUTE = 60_000;
 /** Up to whole seconds under a minute, to whole minutes above: the time left never reads as less than it is. */
 const left = (time) => duration(Math.ceil(time / (time < MINUTE ? SECOND : MINUTE)) * (time < MINUTE ? SECOND : MINUTE), { tenths: false });
 
-/** The mark, the word and the note that say how a query is. */
-export function rowState({ state, error, paused, due, recalled }, now) {
-  if (state === "paused") return ["is-off", "Paused", `by ${paused.by} at ${clock(paused.at)}`];
-  if (state === "failing") return ["is-bad", "Failing", error ?? "unknown cause"];
-  if (state !== "running") return ["is-off", "Waiting", "the job has not taken up its source"];
+/** The mark, the word and the note of a query whose source is read. */
+function readState({ error, due, recalled }, { now }) {
   if (recalled !== null) return ["is-off", "Warming up", `reading the past, ${percent(Math.floor(100 * recalled) / 100)} done`];
   if (due !== null && due > now) return ["is-off", "Warming up", `${left(due - now)} left`];
   return ["", "Running", error ?? ""];
+}
+
+/** What it leaves out is told beside what it does. */
+function warned([, word, note], warning) {
+  return ["is-warn", word, note ? `${note.replace(/\.$/, "")}. ${warning}` : warning];
+}
+
+/** The mark, the word and the note that say how a query is. */
+export function rowState(row, facts) {
+  const { state, error, paused, warning } = row;
+  if (state === "paused") return ["is-off", "Paused", `by ${paused.by} at ${clock(paused.at)}`];
+  const silence = unheard(facts);
+  if (silence) return [silence[0], silence[1], ""]; // in every row: a word is enough
+  const stopped = jobStopped(facts);
+  if (stopped) return stopped;
+  if (state === "failing") return ["is-bad", "Failing", error ?? "unknown cause"];
+  if (state !== "running") return ["is-off", "Waiting", "the job has not taken up its source"];
+  return warning ? warned(readState(row, facts), warning) : readState(row, facts);
 }
 
 /** Results per second, or per minute where that reads better. */
@@ -30,6 +46,7 @@ export function rateWords(rate) {
 export const shareWords = (share) => (share > 0 && share < 0.0005 ? `<${percent(0.001)}` : percent(share));
 
 export class QueryRow {
+  #row = null;
   #said = null;
 
   constructor(element) {
@@ -40,9 +57,9 @@ export class QueryRow {
     cell("line").append(this.spark.element);
   }
 
-  take(row, now) {
+  take(row) {
     if (!row) return;
-    this.#showState(rowState(row, now));
+    this.#row = row;
     setText(this.rate, rateWords(row.rate));
     this.rate.title = "Results of the last minute, over all groups and windows";
     if (row.share !== null) {
@@ -50,6 +67,11 @@ export class QueryRow {
       this.share.title = "Measured share of what its plan’s trees took in the last minute";
     }
     this.spark.show(row.line);
+  }
+
+  /** The state changes without a word about the row, too. */
+  render(facts) {
+    if (this.#row) this.#showState(rowState(this.#row, facts));
   }
 
   #showState([kind, word, note]) {

@@ -108,12 +108,17 @@ function ofLoss({ source }) {
   return { tone: "is-warn", badge: "is-warn", icon: "alert-circle", bold: source.error, rest: "Results go on." };
 }
 
+/** What the query leaves out, as the server says it. */
+function ofWarning({ warning }) {
+  return warning ? { tone: "is-warn", badge: "is-warn", icon: "alert-triangle", bold: warning, rest: "" } : null;
+}
+
 /** Why a panel that has not been sent anything yet may have to wait, or null. */
 export const waitingState = (facts) => ofConnection(facts);
 
 /** The panel's state, or null when all is well. */
 export function panelState(facts) {
-  return ofPause(facts) ?? ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts);
+  return ofPause(facts) ?? ofConnection(facts) ?? ofJob(facts) ?? ofSource(facts) ?? ofWarmth(facts) ?? ofResults(facts) ?? ofLoss(facts) ?? ofWarning(facts);
 }
 
 /** No result lies in what is shown, but there are others; series are those of the view. */

@@ -42,7 +42,7 @@ def worked(**changed: Any) -> Hub:
 
 
 def rows(hub: Hub, *queries: WatchedQuery) -> dict[str, Any]:
-    return dict(rows_message(hub, queries, NOW)["rows"])
+    return dict(rows_message(hub, queries, NOW, {})["rows"])
 
 
 def test_a_query_has_its_part_of_what_its_trees_took() -> None:

@@ -134,7 +134,8 @@ def test_a_frame_says_what_its_messages_say(hub: Hub) -> None:
     take(hub, viewer, block(NOW, {(): 1.5}))
     viewer.watch({"hot": UNGROUPED}, ["sensors"], throughput=True)
     told = viewer.news(NOW)
-    assert [message["type"] for message in told] == ["state", "source", "throughput", "alerts", "snapshot"]
+    kinds = ["state", "source", "throughput", "warnings", "alerts", "snapshot"]
+    assert [message["type"] for message in told] == kinds
     (frame,) = frames(told)
     heard = json.loads(frame)
     assert heard[-1].pop("series")[0]["points"] == [[NOW, 1.5, True]]
