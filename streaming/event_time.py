@@ -13,7 +13,7 @@ import pyarrow as pa
 from streaming.lanes import LATEST
 from streaming.sources import SourceSpec
 
-UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
+UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 FURTHEST_MS = 8.64e15  # 100 million days from 1970, as far as calendars in browsers go
 
 
@@ -30,15 +30,22 @@ def event_times(
         times = np.full(len(timestamps), now if watermark == LATEST else max(now, watermark), np.int64)
         return times, np.ones(len(times), np.bool_)
     if source.event_time is None:
-        return timestamps, timestamps >= 0  # Kafka says -1 where a message has none
+        # Kafka says −1 where a message has none.
+        return timestamps, (timestamps >= 0) & (timestamps <= FURTHEST_MS)
     column = table.column(source.event_time)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if source.time_unit in ("iso", "pattern"):
         return _parse(column, source)
-    milliseconds = np.floor(column.to_numpy() * UNIT_MS[source.time_unit])
+    milliseconds = np.floor(_in_ms(column.to_numpy(), source.time_unit))
     known = np.abs(milliseconds) <= FURTHEST_MS  # false for NaN too
     return np.where(known, milliseconds, 0.0).astype(np.int64), known
+
+
+def _in_ms(numbers: np.ndarray, unit: str) -> np.ndarray:
+    if unit == "ns":  # of today's, floats know every 256th only: to whole µs first, or 12 ms would be 11.9999
+        return np.round(numbers / 1e3) / 1e3
+    return numbers * UNIT_MS[unit]
 
 
 def _parse(column: pa.ChunkedArray, source: SourceSpec) -> tuple[np.ndarray, np.ndarray]:

@@ -20,13 +20,20 @@ from streaming.lane_partials import LanePartials, nothing_gathered
 from streaming.lanes import LATEST, Lane
 from streaming.left_out import LeftOut
 from streaming.results import GroupKey
+from streaming.sources import FieldType
 
 
-def fed(lane: Lane, feeding: Lane, partials: LanePartials | None, undecided: LeftOut) -> LanePartials | None:
+def fed(
+    lane: Lane,
+    feeding: Lane,
+    partials: LanePartials | None,
+    types: dict[str, FieldType],
+    undecided: LeftOut,
+) -> LanePartials | None:
     """The lane's partials, as far as it is fed; `undecided` is told on how many events its filter fails."""
     if partials is None or lane.feed is None:
         return None
-    keys, number = _projected(lane, feeding, partials, undecided)
+    keys, number = _projected(lane, feeding, partials, types, undecided)
     starts = lane.slice_starts(partials.start)  # it may have ended before the other one
     is_fed = (partials.start >= lane.feed.since) & (starts < LATEST)
     rows = np.flatnonzero(is_fed & (number[partials.group] >= 0))
@@ -68,7 +75,7 @@ def _states_for(lane: Lane, feeding: Lane, partials: LanePartials) -> list[np.nd
 
 
 def _projected(
-    lane: Lane, feeding: Lane, partials: LanePartials, undecided: LeftOut
+    lane: Lane, feeding: Lane, partials: LanePartials, types: dict[str, FieldType], undecided: LeftOut
 ) -> tuple[GroupKeys, np.ndarray]:
     """The lane's groups, and for each group of the other lane which of them it goes to; −1: none."""
     own, other = lane.signature, feeding.signature
@@ -77,7 +84,7 @@ def _projected(
     names = (*feeding.signature.group_by, *feeding.fragments)
     wanted = [names.index(name) for name in (*lane.signature.group_by, *lane.fragments)]
     keys = partials.keys.tuples()
-    decided = _decided(lane, feeding, names, keys)
+    decided = _decided(lane, feeding, names, keys, types)
     if own.where and own.where not in undecided and decided.failed is not None:
         count = int(partials.events[decided.failed[partials.group]].sum())
         undecided.note(own.where, count, decided.why)
@@ -89,7 +96,9 @@ def _projected(
     return GroupKeys.of_tuples(list(number)), np.array(place, np.int64)
 
 
-def _decided(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey]) -> Computed:
+def _decided(
+    lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[GroupKey], types: dict[str, FieldType]
+) -> Computed:
     """Which groups of the other lane pass this one's filter: a fragment, or one on fields grouped by."""
     where = lane.signature.where
     if where is None or where == feeding.signature.where:
@@ -97,7 +106,12 @@ def _decided(lane: Lane, feeding: Lane, names: tuple[str, ...], keys: list[Group
     if where in feeding.fragments:
         at = names.index(where)
         return Computed.known([bool(key[at]) for key in keys])
-    columns = {name: pa.array([key[at] for key in keys]) for at, name in enumerate(names)}
+    own = expressions.fields(where)  # of the types that they have in events, or the answers would differ
+    columns = {
+        name: pa.array([key[at] for key in keys], expressions.ARROW_TYPES[types[name]])
+        for at, name in enumerate(names)
+        if name in own
+    }
     return expressions.decided(where, pa.table(columns))
 
 

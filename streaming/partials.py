@@ -122,7 +122,7 @@ class Events:
         if feeding.id in self._common and feeding.id in self._refusing:
             return self._folded(self._own[lane.id], LATEST)  # which of the lanes could not take a value?
         self.left_out.note(lane.id, *self.left_out.get(feeding.id, (0, "")))
-        fed = feeds.fed(lane, feeding, made, self._undecided_groups)
+        fed = feeds.fed(lane, feeding, made, self._types, self._undecided_groups)
         return _together(fed, self._folded(lane, lane.feed.since))
 
     def undecided(self, where: str | None) -> tuple[int, str]:

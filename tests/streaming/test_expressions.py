@@ -114,6 +114,25 @@ def test_a_filter_names_the_fields_it_reads():
     assert fields("status = 'temp' AND abs(temp) > n") == {"status", "temp", "n"}
 
 
+def test_fields_whose_names_differ_in_case_only_are_told_apart():
+    """SQL would not, and a table has the fields of everybody's queries."""
+    table = pa.table({"Temp": [1.0, 9.0], "temp": [9.0, 1.0]})
+    assert keeps("temp > 5", table).tolist() == [True, False]
+    assert keeps("Temp > 5", table).tolist() == [False, True]
+    assert values("temp * 2", table).column.to_pylist() == [18.0, 2.0]
+    types = {"Temp": "number", "temp": "number"}
+    check("temp > 5", types)
+    for refuse, expression in ((check, "temp > Temp"), (check_value, "temp + Temp")):
+        with pytest.raises(InvalidExpression, match="“Temp” and “temp”: SQL does not tell them apart"):
+            refuse(expression, types)
+
+
+def test_an_expression_without_fields_has_an_answer_for_every_row():
+    table = pa.table({"temp": [1.0, 2.0, None]})
+    assert keeps("1 < 2", table).tolist() == [True, True, True]
+    assert values("6 * 7", table).column.to_pylist() == [42, 42, 42]
+
+
 WORDS = st.one_of(st.none(), st.sampled_from(["n/a", ""]), st.floats(-4, 4).map(str))
 
 

@@ -36,6 +36,8 @@ def read(source: SourceSpec, values: pa.Array) -> tuple[list[int], list[bool]]:
         ("ms", float(NEW_YEAR), NEW_YEAR),
         ("us", NEW_YEAR * 1e3, NEW_YEAR),
         ("ns", NEW_YEAR * 1e6, NEW_YEAR),
+        ("ns", (NEW_YEAR + 250) * 1e6, NEW_YEAR + 250),
+        ("ns", (NEW_YEAR + 250) * 1e6 - 1e3, NEW_YEAR + 249),
         ("iso", "2026-01-01T00:00:00Z", NEW_YEAR),
         ("iso", "2026-01-01T01:00:00+01:00", NEW_YEAR),
         ("iso", "2026-01-01 00:00:00.125", NEW_YEAR + 125),
@@ -100,6 +102,19 @@ def test_without_an_event_time_field_the_message_timestamp_counts():
     source = replace(SOURCE, event_time=None)
     times, known = event_times(source, pa.table({"": pa.nulls(3)}), np.array([5, 7, -1]), NOW, EARLIEST)
     assert (times.tolist()[:2], known.tolist()) == ([5, 7], [True, True, False])
+
+
+@given(st.integers(NEW_YEAR - 10**9, NEW_YEAR + 10**9), st.integers(0, 999))
+def test_nanoseconds_are_in_their_millisecond_though_floats_do_not_hold_them(milliseconds, microseconds):
+    value = float(milliseconds * 10**6 + microseconds * 10**3)
+    assert read(replace(SOURCE, time_unit="ns"), pa.array([value]))[0] == [milliseconds]
+
+
+def test_a_timestamp_that_no_calendar_holds_is_no_event_time():
+    timestamps = np.array([NEW_YEAR, 2**62, -1])
+    nothing = pa.table({"": pa.nulls(3)})
+    _, known = event_times(replace(SOURCE, event_time=None), nothing, timestamps, NOW, EARLIEST)
+    assert known.tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(("watermark", "expected"), [(EARLIEST, NOW), (NOW + 7, NOW + 7)])
