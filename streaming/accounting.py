@@ -42,12 +42,19 @@ class DeadLetter(msgspec.Struct):
 
 
 def dead_letter(
-    source: str, partition: int, offset: int, timestamp: int, kind: Kind, reason: str, value: bytes | None
+    source: str,
+    partition: int,
+    offset: int,
+    timestamp: int,
+    kind: Kind,
+    reason: str,
+    value: bytes | None,
+    limit: int = VALUE_LIMIT,
 ) -> DeadLetter:
     letter = DeadLetter(source, partition, offset, timestamp, kind, reason, None)
     if value is None:
         return letter
-    kept = value[:VALUE_LIMIT]
+    kept = value[:limit]
     if len(kept) < len(value):
         letter.note = f"Only the first {len(kept):,} of {len(value):,} bytes are kept."
     try:

@@ -11,6 +11,7 @@ from streaming import recall, results, shuffle
 from streaming.lanes import LATEST
 from streaming.outcomes import Outcome
 from streaming.progress import Progress
+from streaming.refused import Place
 from streaming.shard import Shard, ShardMeta
 from streaming.sources import SourceSpec
 from streaming.state_log import Change, Key, State, StateLog
@@ -87,9 +88,11 @@ class KeptShards:
 def _restored(setup: ShardSetup, number: int, state: State) -> Shard:
     meta = msgspec.msgpack.decode(state.note or setup.first, type=ShardMeta)
     shard = Shard(number, setup.source, meta)
-    for (kind, name, _), keys in sorted(state.values.items()):
+    for (kind, name, place), keys in sorted(state.values.items()):
         if kind == "groups":
             shard.group_index(tuple(json.loads(name))).restore(keys)
+        elif kind == "refused":
+            shard.refused.restore((int(name), place), keys)
     shard.restore(
         (name, start, data) for (kind, name, start), data in state.values.items() if kind == "slice"
     )
@@ -102,6 +105,8 @@ def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...],
         for lane, start, data in shard.stored(outcome.touched | outcome.recalled)
     ]
     removed: list[Key] = [("slice", lane, start) for lane, start in outcome.evicted]
+    values += [(_refused_at(place), data) for place, data in shard.refused.stored(outcome.refused)]
+    removed += [_refused_at(place) for place in outcome.forgotten]
     for group_by, chunks in outcome.regrouped.items():
         removed += [("groups", json.dumps(group_by), chunk) for chunk in chunks]
     for group_by, index in shard.groups.items():
@@ -112,6 +117,11 @@ def _change(shard: Shard, outcome: Outcome, groups_before: dict[tuple[str, ...],
     written = {key for key, _ in values}
     removed = [key for key in removed if key not in written]
     return Change(shard.meta.batch, msgspec.msgpack.encode(shard.meta), values, removed)
+
+
+def _refused_at(place: Place) -> Key:
+    partition, chunk = place
+    return "refused", str(partition), chunk
 
 
 def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message]:
@@ -132,6 +142,7 @@ def _messages(setup: ShardSetup, shard: Shard, outcome: Outcome) -> list[Message
             wanted=recall.next_wanted(meta.timeline, meta.watermark.value),
             is_still=meta.watermark.is_still(meta.timeline.reach),
             recalled=(meta.recalled.version, meta.recalled.greatest),
+            refused=shard.refused.packed() if meta.timeline.pasts else {},
         )
         messages.append((topics.progress(setup.source.stream), source, msgspec.msgpack.encode(progress)))
     return messages

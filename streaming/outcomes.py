@@ -10,6 +10,7 @@ from streaming import recall
 from streaming.accounting import Counts, DeadLetter
 from streaming.lanes import EARLIEST, LATEST, Timeline
 from streaming.left_out import LeftOut
+from streaming.refused import Place
 from streaming.results import ResultBlock
 from streaming.shuffle import TaskReport
 
@@ -38,6 +39,8 @@ class Outcome:
     # By group-by of which groups have left, where the state log has those that there were.
     regrouped: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     left_out: LeftOut = field(default_factory=LeftOut)
+    refused: list[Place] = field(default_factory=list)  # where refused messages are remembered, to be stored
+    forgotten: list[Place] = field(default_factory=list)
 
     def moved_slices(self) -> dict[str, list[int]]:
         """By lane, the starts of the slices that were touched, in order."""

@@ -27,6 +27,7 @@ class Progress(msgspec.Struct, array_like=True):
     wanted: tuple[int, int] | None = None  # the plan that a past is to be read for next, and from when on
     is_still: bool = False  # nothing happens, and nothing is due: the clock need not tick every second
     recalled: tuple[int, dict[int, int]] = (0, {})  # the plan one was last read for; greatest times so far
+    refused: dict[int, bytes] = {}  # while a past is wanted (`streaming/refused.py`)
 
 
 class ProgressReader:
@@ -43,14 +44,15 @@ class ProgressReader:
             reconnect_backoff_max_ms=1_000,
         )
         self._consumer.assign([self._partition])
-        end = self._consumer.end_offsets([self._partition])[self._partition]
-        self._consumer.seek(self._partition, max(0, end - LOOK_BACK))
+        self._known_end = self._consumer.end_offsets([self._partition])[self._partition]
+        self._consumer.seek(self._partition, max(0, self._known_end - LOOK_BACK))
         self._records: dict[int, Progress] = {}
 
     def after(self, batch: int) -> Progress:
         """The progress after `batch`; it is there before the next batch starts, but may be in flight."""
         deadline = time.monotonic() + WAIT_SECONDS
         rewound = False
+        self._take(timeout_ms=0)  # of a batch that was run again, the last record counts
         while batch not in self._records:
             if self._records and batch < min(self._records) and not rewound:
                 self._consumer.seek_to_beginning(self._partition)  # a batch that failed often pushed it back
@@ -64,9 +66,11 @@ class ProgressReader:
         return self._records[batch]
 
     def newest(self, timeout_ms: int = 100) -> Progress | None:
-        """The newest record there is by now."""
+        """The newest record there is by now; None before all that there were at first have been read."""
         self._take(timeout_ms)
-        return self._records[max(self._records)] if self._records else None
+        if not self._records or self._consumer.position(self._partition) < self._known_end:
+            return None
+        return self._records[max(self._records)]
 
     def _take(self, timeout_ms: int) -> None:
         """Take in what has come. Only the newest are kept: each holds a whole timeline."""

@@ -25,6 +25,7 @@ from streaming.lanes import EARLIEST, LATEST, Member, Timeline
 from streaming.member_windows import MemberWindows, by_lane, in_chunks
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
+from streaming.refused import Refused
 from streaming.results import ResultBlock, answers, as_counts
 from streaming.shuffle import PastReport, TaskReport
 from streaming.slices import LaneSlices
@@ -68,6 +69,7 @@ class Shard:
         self._fits_from: dict[str, int] = {}
         self._note_fits()
         self.group_lanes = {lane.id: GroupLaneState(lane) for lane in meta.timeline.group_lanes}
+        self.refused = Refused()
 
     def group_index(self, group_by: tuple[str, ...]) -> GroupIndex:
         return self.groups.setdefault(group_by, GroupIndex(self.group_limit))
@@ -187,6 +189,8 @@ class Shard:
             self._merge_groups(report, counts)
             outcome.dead_letters += report.dead_letters
             outcome.left_out.add(report.left_out)
+        outcome.refused = self.refused.note(outcome.dead_letters)
+        outcome.forgotten = self.refused.forget() if outcome.refused else []
         return counts
 
     def _merge_groups(self, report: TaskReport, counts: dict[str, Taken]) -> None:
@@ -206,6 +210,7 @@ class Shard:
         if not told:
             return []
         recalled = self.meta.recalled = self._recalled_by(told[0])
+        is_given_up = told[0].messages < recalled.messages
         for past in told:
             self._observe_again(past, recalled)
             for packed in past.partials:
@@ -216,7 +221,8 @@ class Shard:
                 outcome.recalled.update((packed.lane, start) for start in starts)
         if recalled.read < recalled.messages:
             return []
-        return self._use_pasts(recalled.version, recalled.whole_since(told[0].bounded))
+        whole_from = LATEST if is_given_up else recalled.whole_since(told[0].bounded)
+        return self._use_pasts(recalled.version, whole_from)
 
     def _recalled_by(self, past: PastReport) -> Recalled:
         """What has been read back before; nothing yet for a plan that is new to it."""

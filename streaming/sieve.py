@@ -63,6 +63,27 @@ def sift(
     return Sifted(times, accepted, refusals)
 
 
+def sift_again(
+    source: SourceSpec,
+    decoded: Decoded,
+    timestamps: np.ndarray,
+    now: int,
+    refused: np.ndarray,
+    report: PartitionReport,
+) -> Sifted:
+    """Take once more what was taken when it came; `refused` says which of the decoded rows were not.
+
+    Messages from before the job's start were never judged. None of them was late, but some may be from the
+    future: those that were judged pass that test again, as the clock has only gone on.
+    """
+    times, known = event_time.event_times(source, decoded.table, timestamps, now, report.watermark)
+    clock = event_time.clocks(timestamps, now)
+    accepted = known & ~refused & ~event_time.ahead(times, clock, source.future_bound)
+    marks = event_time.marks(times, clock, source.future_bound)
+    _move_on(report, times[accepted], marks[accepted], times[accepted])
+    return Sifted(times, accepted, [])
+
+
 def _late(
     times: np.ndarray, timely: np.ndarray, marks: np.ndarray, report: PartitionReport, lateness: int
 ) -> tuple[np.ndarray, np.ndarray]:

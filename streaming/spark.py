@@ -27,6 +27,7 @@ from streaming.input_stream import FORMAT, InputSetup, InputStream, batch_id
 from streaming.java import QUICK_START
 from streaming.kept_shards import ShardSetup
 from streaming.lanes import EARLIEST, Timeline
+from streaming.refused import PAST_MESSAGES
 from streaming.shard import ShardMeta
 from streaming.sources import SourceSpec
 from streaming.task import TaskSetup
@@ -37,7 +38,6 @@ from streaming.watermark import Watermark
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOG4J = f"-Dlog4j2.configurationFile=file:{PROJECT_DIR / 'streaming' / 'log4j2.properties'}"
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
-PAST_MESSAGES = 10_000_000  # and that are read back for the queries of a new plan
 MAX_PER_BATCH = 500_000
 MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
 MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())

@@ -24,12 +24,14 @@ from streaming.lanes import EARLIEST, Lane, Timeline
 from streaming.left_out import LeftOut
 from streaming.placement import shards_in
 from streaming.progress import Progress
+from streaming.refused import NONE, unpacked
 from streaming.registry import format_options
 from streaming.shuffle import PartitionReport, PastReport, TaskReport
-from streaming.sieve import Refusal, sift
+from streaming.sieve import Refusal, sift, sift_again
 from streaming.sources import FieldType, SourceSpec
 
 EVENT, HEARTBEAT, PLAN = 0, 1, 2  # column `kind`
+LETTERS_BYTES = 8 << 20  # of messages that a task keeps in dead letters: all of a batch go to one shard
 # `now` is the batch's time: Spark keeps it with the batch's offsets, so a replay has the same.
 INPUT_COLUMNS = ("kind", "partition", "offset", "timestamp", "value", "now")
 
@@ -58,6 +60,8 @@ class _Gathered:
     dead_letters: list[DeadLetter] = field(default_factory=list)
     clock: int | None = None
     plan: bytes | None = None
+    refused: Mapping[int, np.ndarray] | None = None  # what is read back: the offsets that were not accepted
+    letters_room: int = LETTERS_BYTES
 
 
 def run(encoded: bytes, batch: int, given: TaskInput) -> list[bytes]:
@@ -69,7 +73,8 @@ def run(encoded: bytes, batch: int, given: TaskInput) -> list[bytes]:
     if given.past is not None:
         version, greatest = before.recalled
         known = greatest if version == given.past.version else {}
-        pasts = read_back(setup, timeline, given.past, known, _past_messages(setup, given.past, given.now))
+        messages = _past_messages(setup, given.past, given.now)
+        pasts = read_back(setup, timeline, given.past, known, unpacked(before.refused), messages)
     removed: dict[int, int] = {}
     messages = _messages(setup, given, removed)
     return work(setup, timeline, before.greatest, messages, before.watermark, removed, pasts)
@@ -175,15 +180,17 @@ def read_back(
     timeline: Timeline,
     given: PastInput,
     greatest: dict[int, int],
+    refused: Mapping[int, np.ndarray],
     batches: Iterable[pa.RecordBatch],
 ) -> list[PastReport]:
     """Read messages once more, for queries that lack their past; what came of each was told long ago.
 
-    `greatest` is each partition's greatest event time among those that were read back before.
+    `greatest` is each partition's greatest event time among those that were read back before; `refused` are
+    the offsets of messages that were refused for when they came.
     """
     lanes = [past.lane for past in recall.of_version(timeline, given.version)]
     types = needed_fields(setup.source, lanes)
-    gathered = _Gathered(greatest, EARLIEST)
+    gathered = _Gathered(greatest, EARLIEST, refused=refused)
     for part in batches:
         _take_events(part, setup.source, types, gathered)
     parts: list[list[shuffle.PackedPartials]] = [[] for _ in range(setup.shards)]
@@ -258,9 +265,15 @@ def _take_events(
     options = format_options(source, dictionaries=True)
     decoded = DECODERS[source.format](run_.column(4), types, options)
     timestamps = run_.column(3).to_numpy(zero_copy_only=False)[decoded.rows]
-    sifted = sift(source, decoded, timestamps, run_.column(5)[0].as_py(), report)
-    where = places(run_.column(1)[0].as_py(), run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows])
-    if sifted.refusals:
+    offsets = run_.column(2).to_numpy(zero_copy_only=False)[decoded.rows]
+    partition, now = run_.column(1)[0].as_py(), run_.column(5)[0].as_py()
+    if gathered.refused is None:
+        sifted = sift(source, decoded, timestamps, now, report)
+    else:
+        refused = np.isin(offsets, gathered.refused.get(partition, NONE))
+        sifted = sift_again(source, decoded, timestamps, now, refused, report)
+    where = places(partition, offsets)
+    if not sifted.accepted.all():
         gathered.tables.append(decoded.table.filter(pa.array(sifted.accepted)))
         gathered.times.append(sifted.times[sifted.accepted])
         gathered.places.append(where[sifted.accepted])
@@ -268,7 +281,7 @@ def _take_events(
         gathered.tables.append(decoded.table)
         gathered.times.append(sifted.times)
         gathered.places.append(where)
-    gathered.dead_letters += [_dead_letter(source, run_, refusal) for refusal in sifted.refusals]
+    gathered.dead_letters += [_dead_letter(source, run_, refusal, gathered) for refusal in sifted.refusals]
 
 
 def _report_of(partition: int, gathered: _Gathered) -> PartitionReport:
@@ -278,12 +291,16 @@ def _report_of(partition: int, gathered: _Gathered) -> PartitionReport:
     return gathered.partitions[partition]
 
 
-def _dead_letter(source: SourceSpec, run_: pa.RecordBatch, refusal: Refusal) -> DeadLetter:
+def _dead_letter(
+    source: SourceSpec, run_: pa.RecordBatch, refusal: Refusal, gathered: _Gathered
+) -> DeadLetter:
     _, partition, offset, timestamp, value, _ = (column[refusal.row].as_py() for column in run_.columns)
     if isinstance(value, dict):  # a row of a file
         value = msgspec.json.encode(value)
+    limit = min(accounting.VALUE_LIMIT, gathered.letters_room)
+    gathered.letters_room -= min(limit, len(value or b""))
     return accounting.dead_letter(
-        source.id, partition, offset, timestamp, refusal.kind, refusal.reason, value
+        source.id, partition, offset, timestamp, refusal.kind, refusal.reason, value, limit
     )
 
 

@@ -8,7 +8,8 @@ from kafka.admin import NewTopic
 from kafka.errors import TopicAlreadyExistsError
 
 DAY_MS = 86_400_000
-MESSAGE_BYTES = 64 << 20  # of a result block: about two million groups
+MESSAGE_BYTES = 64 << 20  # at most: a result block of two million groups, a plan of 100,000 queries
+LARGE_MESSAGES = {"max.message.bytes": str(MESSAGE_BYTES)}
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,12 @@ class Topics:
 
     def shared(self) -> list[NewTopic]:
         def topic(name: str, **config: str) -> NewTopic:
-            return NewTopic(name, num_partitions=1, replication_factor=-1, topic_configs=config)
+            return NewTopic(name, 1, -1, topic_configs=config | LARGE_MESSAGES)
 
         day = {"retention.ms": str(DAY_MS)}
         return [
             topic(self.plans, **{"cleanup.policy": "compact"}),
-            topic(self.results, **day, **{"max.message.bytes": str(MESSAGE_BYTES)}),
+            topic(self.results, **day),
             topic(self.meters, **day),
             topic(self.status, **{"retention.ms": str(3_600_000)}),
             topic(self.dead_letters, **{"retention.ms": str(7 * DAY_MS)}),
@@ -62,7 +63,7 @@ class Topics:
     def progress_topic(self, stream: str) -> NewTopic:
         # Only the newest record is ever read; age must not remove it while a source is stopped.
         config = {"retention.ms": "-1", "retention.bytes": str(16 << 20), "segment.bytes": str(4 << 20)}
-        return NewTopic(self.progress(stream), 1, -1, topic_configs=config)
+        return NewTopic(self.progress(stream), 1, -1, topic_configs=config | LARGE_MESSAGES)
 
 
 def create_topics(bootstrap_servers: str, topics: list[NewTopic]) -> None:

@@ -9,7 +9,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from streaming.producers import abandon
-from streaming.topics import Topics
+from streaming.topics import MESSAGE_BYTES, Topics
 
 SEND_SECONDS = 4.0
 
@@ -47,6 +47,7 @@ def _producer() -> KafkaProducer:
                 request_timeout_ms=limit - 500,
                 delivery_timeout_ms=limit,
                 allow_auto_create_topics=False,
+                max_request_size=MESSAGE_BYTES,
             )
         )
     return _producers[0]

@@ -15,6 +15,7 @@ from streaming import shuffle, task
 from streaming.accounting import Counts, DeadLetter
 from streaming.input_stream import PastInput
 from streaming.lanes import EARLIEST, Timeline
+from streaming.refused import Place, unpacked
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA, Shard, ShardMeta
 from streaming.shuffle import PastReport
@@ -106,6 +107,7 @@ class Engine:
         self.batch_number = -1
         self.workers = [self._new_shard(number) for number in range(self.shards)]
         self.stored: list[dict[tuple[str, int], bytes]] = [{} for _ in range(self.shards)]
+        self.refused: dict[Place, bytes] = {}
 
     def _new_shard(self, number: int) -> Shard:
         watermark = Watermark(
@@ -135,6 +137,9 @@ class Engine:
                 self.stored[number][lane, start] = data
             for key in outcome.evicted:
                 self.stored[number].pop(key, None)
+            self.refused |= dict(shard.refused.stored(outcome.refused))
+            for place in outcome.forgotten:
+                self.refused.pop(place, None)
             self.blocks += outcome.blocks
             self.dead_letters += outcome.dead_letters
             self.meters.append(outcome.meter)
@@ -152,6 +157,8 @@ class Engine:
             for group_by, index in ((by, each) for by, each in shard.groups.items() if len(each)):
                 fresh.group_index(group_by).restore(index.stored()[1])
             fresh.restore((lane, start, data) for (lane, start), data in self.stored[number].items())
+            for place, data in self.refused.items() if number == 0 else ():
+                fresh.refused.restore(place, data)
             self.workers[number] = fresh
 
     def _run_task(self, partition: int, messages: Sequence[Message], now: int) -> list[bytes]:
@@ -169,7 +176,8 @@ class Engine:
         recalled = self.workers[0].meta.recalled
         greatest = recalled.greatest if recalled.version == past.version else {}
         setup = TaskSetup(self.source, self.timeline, "", "", self.shards)
-        return task.read_back(setup, self.timeline, past, dict(greatest), batches)
+        refused = unpacked(self.workers[0].refused.packed())
+        return task.read_back(setup, self.timeline, past, dict(greatest), refused, batches)
 
     def _run_control(
         self, clock: int | None, plan: Plan | None, end: bool, pasts: Sequence[PastReport] = ()

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from optimizer.queries import Query
 from optimizer.windows import Window
+from streaming import task
 from streaming.accounting import VALUE_LIMIT, DeadLetter, dead_letter
 from streaming.lanes import EARLIEST
 from streaming.shard import StaleTask
@@ -339,3 +340,16 @@ def test_every_byte_that_a_dead_letter_keeps_can_be_had_back(value: bytes):
 def test_a_dead_letter_is_readable_and_says_what_is_missing(value, expected):
     letter = dead_letter("s", 0, 7, 1, "malformed", "Bad.", value)
     assert (letter.value, letter.encoding, letter.data, letter.note) == expected
+
+
+def test_garbage_of_any_size_makes_letters_of_a_bounded_one():
+    """All letters of a task are one row of Spark's, which a topic of binary messages must not burst."""
+    engine = Engine(plan_of([QUERIES[1:]]))
+    count, size = 2_000, 9_000
+    engine.batch({0: [b"\xff" * size] * count + [{"ts": 1}]})
+    letters = engine.dead_letters
+    assert len(letters) == count
+    assert sum(len(letter.value or "") for letter in letters) <= task.LETTERS_BYTES
+    assert letters[0].note is None
+    assert letters[-1].note == "Only the first 0 of 9,000 bytes are kept."
+    assert letters[-1].reason.startswith("Not readable as JSON")

@@ -16,7 +16,7 @@ from optimizer.windows import Window
 from streaming.input_stream import PastInput, Range
 from streaming.lanes import LATEST
 from streaming.recall import next_wanted
-from tests.streaming.engine import Engine, Event, brute_force, plan_of
+from tests.streaming.engine import SOURCE, Engine, Event, Stamped, brute_force, plan_of
 
 BASE = 1_700_000_000_000
 
@@ -237,6 +237,71 @@ def test_whatever_is_read_when_the_answers_are_those_of_the_definition(data: st.
         assert own == {key: expected[key] for key in own}
         if since[each.id] <= greatest - engine.source.allowed_lateness:  # else it could not be read back yet
             assert own.keys() >= {key for key in expected if key[1] > since[each.id]}
+
+
+def accepted(engine: Engine) -> list[Event]:
+    """All that was read and is not among the dead letters."""
+    refused = {(letter.partition, letter.offset) for letter in engine.dead_letters}
+    return [
+        message.value
+        for partition, log in engine.read.items()
+        for offset, message in enumerate(log)
+        if (partition, offset) not in refused
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_what_was_refused_for_when_it_came_is_refused_when_it_is_read_back(data: st.DataObject) -> None:
+    """Late, or by a clock far ahead that the machine's has reached since: that was judged once for all."""
+    source = replace(SOURCE, future_bound=3_000)
+    engine = Engine(plan_of([[OLD[0]]]), source=source)
+    reading = ReadingBack(engine, most=data.draw(st.integers(1, 30)))
+    new = query("new", data.draw(st.sampled_from([5_000, 20_000])), 1_000, "sum")
+    late_plan = data.draw(st.integers(4, 10))
+    oddities = st.sampled_from([0, 0, 0, -300, -4_000, -9_000, 6_000, 14_000])
+    for batch in range(16):
+        now = BASE + (batch + 1) * 2_000
+        part = {
+            partition: [
+                Stamped({"ts": now + odd, "temp": 1.0}, max(now, now + odd))
+                for odd in data.draw(st.lists(oddities, max_size=5))
+            ]
+            for partition in (0, 1)
+        }
+        plan = plan_of([[OLD[0]], [new]], version=2) if batch == late_plan else None
+        engine.batch(part, now=now, clock=now, plan=plan, past=reading.next())
+        if data.draw(st.booleans()):
+            engine.restart()
+    while (past := reading.next()) is not None:
+        now += 1_000
+        engine.batch(past=past, now=now, clock=now)
+    engine.batch(end=True, now=now)
+    expected = brute_force([OLD[0], new], accepted(engine))
+    told = engine.finals()
+    assert told == {key: expected[key] for key in told}
+    assert {key for key in expected if key[0] == "old"} <= told.keys()
+
+
+def test_a_past_that_is_given_up_is_not_taken_for_a_whole_one() -> None:
+    engine = Engine(plan_of([[each] for each in OLD]))
+    reading = ReadingBack(engine, most=20)
+    new = query("new", 60_000, 10_000, "count", field=None)
+    events = [event(at * 500) for at in range(300)]
+    engine.batch({0: events[:160]})
+    engine.batch(plan=plan_of([[each] for each in (*OLD, new)], version=2))
+    engine.batch({0: events[160:170]})
+    for _ in range(2):
+        engine.batch(past=reading.next())
+    engine.batch(past=PastInput(2, [], [], 0, 0))
+    assert engine.timeline.pasts == ()
+    engine.batch({0: events[170:]})
+    engine.batch(end=True)
+    told = {key: answer for key, answer in engine.finals().items() if key[0] == "new"}
+    instant = events[159]["ts"] + 1
+    assert told == {
+        key: answer for key, answer in brute_force([new], events).items() if key[1] - 60_000 >= instant
+    }
 
 
 MOVED = [
