@@ -40,21 +40,11 @@ def hub() -> Hub:
     return hub
 
 
-def socket_to(hub: Hub) -> WebsocketCommunicator:
-    return WebsocketCommunicator(LiveConsumer.as_asgi(start_relay=lambda: hub), "/ws/live/")
-
-
-async def socket(hub: Hub, user: User | AnonymousUser) -> WebsocketCommunicator:
-    communicator = socket_to(hub)
-    await open_as(communicator, user)
-    return communicator
-
-
 class Page(WebsocketCommunicator):
     """The browser's end: takes the messages of a frame one by one, and acknowledges each."""
 
-    def __init__(self, communicator: WebsocketCommunicator) -> None:
-        self.__dict__ = communicator.__dict__
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(LiveConsumer.as_asgi(start_relay=lambda: hub), "/ws/live/")
         self.waiting: list[dict[str, Any]] = []
 
     async def next_message(self) -> dict[str, Any]:
@@ -63,9 +53,15 @@ class Page(WebsocketCommunicator):
         return self.waiting.pop(0)
 
 
+async def page_of(hub: Hub, user: User | AnonymousUser) -> Page:
+    page = Page(hub)
+    await open_as(page, user)
+    return page
+
+
 @pytest.fixture
 async def of_ana(hub: Hub, ana: User) -> AsyncIterator[Page]:
-    page = Page(await socket(hub, ana))
+    page = await page_of(hub, ana)
     connected, _ = await page.connect(timeout=5)
     assert connected
     assert (await page.next_message())["type"] == "state"
@@ -94,7 +90,7 @@ async def plan_made(hub: Hub) -> None:
 
 
 async def test_a_stranger_is_refused(hub: Hub) -> None:
-    connected, _ = await (await socket(hub, AnonymousUser())).connect()
+    connected, _ = await (await page_of(hub, AnonymousUser())).connect()
     assert not connected
 
 
@@ -214,7 +210,7 @@ async def rights_changed(hub: Hub) -> None:
 
 @pytest.fixture
 async def of_bo(hub: Hub, bo: User) -> AsyncIterator[Page]:
-    page = Page(await socket(hub, bo))
+    page = await page_of(hub, bo)
     await page.connect()
     yield page
     await page.disconnect()
@@ -315,7 +311,7 @@ async def test_who_may_not_sign_in_any_more_is_cut_off(hub: Hub, of_bo: Page, bo
 
 
 async def test_an_ended_session_closes_its_socket(hub: Hub, bo: User) -> None:
-    communicator = Page(socket_to(hub))
+    communicator = Page(hub)
     browser = await open_as(communicator, bo)
     await communicator.connect()
     await next_of(communicator, "state")
@@ -327,7 +323,7 @@ async def test_an_ended_session_closes_its_socket(hub: Hub, bo: User) -> None:
 
 
 async def test_another_password_ends_the_sockets_of_other_browsers(hub: Hub, of_bo: Page, bo: User) -> None:
-    communicator = Page(socket_to(hub))
+    communicator = Page(hub)
     browser = await open_as(communicator, bo)
     await communicator.connect()
     for page in (communicator, of_bo):
@@ -378,9 +374,8 @@ async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
         computations=[{"aggregate": "count"}],
         windows=[{"range": "1m", "slide": "10s"}],
     )
-    communicator = await socket(hub, AnonymousUser())
-    communicator.scope["query_string"] = f"share={token}".encode()
-    page = Page(communicator)
+    page = await page_of(hub, AnonymousUser())
+    page.scope["query_string"] = f"share={token}".encode()
     connected, _ = await page.connect(timeout=5)
     assert connected
     wanted = {"type": "watch", "queries": [hot.key, other.key], "rows": [other.key], "sources": ["sensors"]}
@@ -399,9 +394,8 @@ async def test_a_link_shows_the_queries_of_its_dashboard_until_it_is_revoked(
 async def test_a_revoked_link_ends_at_once_in_every_process(hub: Hub, hot: SavedQuery, ana: User) -> None:
     """As everything that changes who sees what, it is in the log that each process looks at."""
     link, token = await database_sync_to_async(_link_to)(hot, ana)
-    communicator = await socket(hub, AnonymousUser())
-    communicator.scope["query_string"] = f"share={token}".encode()
-    page = Page(communicator)
+    page = await page_of(hub, AnonymousUser())
+    page.scope["query_string"] = f"share={token}".encode()
     assert (await page.connect())[0]
     before = await database_sync_to_async(rights_version)()
     await database_sync_to_async(revoke)(link)
@@ -426,7 +420,7 @@ def _link_to(query: SavedQuery, person: User) -> tuple[ShareLink, str]:
 
 @pytest.mark.parametrize("query_string", [b"share=guessed", b"share=", b"", b"share=%ff&share=x"])
 async def test_a_made_up_link_is_refused(hub: Hub, query_string: bytes) -> None:
-    communicator = await socket(hub, AnonymousUser())
-    communicator.scope["query_string"] = query_string
-    connected, _ = await communicator.connect()
+    page = await page_of(hub, AnonymousUser())
+    page.scope["query_string"] = query_string
+    connected, _ = await page.connect()
     assert not connected
