@@ -1,10 +1,8 @@
 """The whole path as a person takes it: sign in, add a source, define a query, see the right values drawn."""
 
 import json
-import os
 import random
 import re
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from playwright.sync_api import Page, expect
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
 from tests.browser.steps import make_connection
+from tests.frozen import frozen
 from tests.streaming import oracle
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
@@ -143,11 +142,8 @@ def test_a_job_that_dies_is_said_and_comes_back_by_itself(page: Page, millrace: 
     page.get_by_role("link", name="Room temperature").first.click()
     card = page.locator("#job-card")
     expect(card).to_contain_text("Job running", timeout=60_000)
-    os.kill(millrace.pid("job"), signal.SIGSTOP)
-    try:
+    with frozen(millrace.pid("job")):
         expect(card).to_contain_text("stopped", timeout=60_000)
         card.hover()
         expect(card).to_have_attribute("title", re.compile(r"^\d\d:\d\d is .*\d\d:\d\d UTC$"))
-    finally:
-        os.kill(millrace.pid("job"), signal.SIGCONT)
     expect(card).to_contain_text("Job running", timeout=60_000)

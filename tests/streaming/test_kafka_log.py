@@ -1,8 +1,6 @@
 """Topics of a real broker, read by `LogReader` and by confluent-kafka: both must find the same messages."""
 
-import os
 import random
-import signal
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,6 +35,7 @@ from streaming.kafka_log import LogReader
 from streaming.security import Security, seal
 from streaming.topics import create_topics, delete_topics
 from streaming.watch import SourceProblem, TopicGone
+from tests.frozen import frozen
 
 pytestmark = pytest.mark.broker
 
@@ -514,13 +513,10 @@ def test_a_broker_that_hangs_is_not_waited_for_forever(own_broker: Broker, monke
     log = Log(own_broker.bootstrap_servers)
     log.write(10)
     assert len(log.read()) == 10
-    os.kill(own_broker.pid, signal.SIGSTOP)
-    try:
+    with frozen(own_broker.pid):
         for attempt in (log.reader.ends, lambda: log.read(0, 10)):
             with pytest.raises(SourceProblem, match=f"The Kafka cluster at {log.broker} does not answer."):
                 attempt()
-    finally:
-        os.kill(own_broker.pid, signal.SIGCONT)
     assert len(log.read()) == 10
     log.reader.close()
 

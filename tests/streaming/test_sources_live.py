@@ -1,7 +1,5 @@
 """Sources that misbehave under a running job: each is reported in words, goes on, and harms no other."""
 
-import os
-import signal
 import threading
 import time
 import uuid
@@ -27,6 +25,7 @@ from streaming.lanes import Timeline
 from streaming.progress import LOOK_BACK, Progress, ProgressReader
 from streaming.sources import SourceSpec
 from streaming.topics import Topics, create_topics, delete_topics
+from tests.frozen import frozen
 
 pytestmark = pytest.mark.spark
 
@@ -263,13 +262,10 @@ def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, spark, t
         far.send(10)
         wait_until(lambda: far.says("running") and far.counted() == 10)
         far.send(5)
-        os.kill(there.pid, signal.SIGSTOP)
-        try:
+        with frozen(there.pid):
             wait_until(lambda: far.says("failing", "does not answer"))
             near.send(10, START + DAY)
             wait_until(lambda: near.says("running") and near.counted() == 20)
-        finally:
-            os.kill(there.pid, signal.SIGCONT)
         far.send(10, START + DAY)
         wait_until(lambda: far.says("running") and far.counted() == 25)
         far.want()

@@ -1,7 +1,5 @@
 """Plans on their way to a real broker that stops answering."""
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from streaming.broker import Broker, free_port
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.topics import Topics, create_topics
+from tests.frozen import frozen
 
 
 @pytest.fixture
@@ -28,7 +27,6 @@ def own_broker(tmp_path: Path, settings: LazySettings) -> Iterator[Broker]:
         create_topics(broker.bootstrap_servers, Topics(settings.TOPIC_PREFIX).shared())
         wire._forget_producer()
         yield broker
-        os.kill(broker.pid, signal.SIGCONT)
         wire._forget_producer()
 
 
@@ -38,12 +36,11 @@ def test_a_broker_that_freezes_is_said_and_leaves_nothing_behind(
     before = set(threading.enumerate())
     send_plan("s", {"version": 1})
     assert set(threading.enumerate()) - before, "else this test would notice nothing"
-    os.kill(own_broker.pid, signal.SIGSTOP)
-    for version in (2, 3):
-        with pytest.raises(WireDown, match=f"Kafka does not answer at {own_broker.bootstrap_servers}"):
-            send_plan("s", {"version": version})
-        assert set(threading.enumerate()) <= before
-    os.kill(own_broker.pid, signal.SIGCONT)
+    with frozen(own_broker.pid):
+        for version in (2, 3):
+            with pytest.raises(WireDown, match=f"Kafka does not answer at {own_broker.bootstrap_servers}"):
+                send_plan("s", {"version": version})
+            assert set(threading.enumerate()) <= before
     _until_sent({"version": 4})
     time.sleep(wire.SEND_SECONDS)  # what was given up would have come by now
     assert _newest(own_broker, settings) == b'{"version":4}'
