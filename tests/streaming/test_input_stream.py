@@ -4,6 +4,7 @@ import pickle
 from itertools import pairwise
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,15 +13,19 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from streaming import input_stream
 from streaming.input_stream import (
     FEW,
+    LONG_TICK_MS,
     NOTHING_BACK,
+    PAST_PER_BATCH,
     TICK_MS,
     InputReader,
     InputSetup,
     PastInput,
     Range,
+    TaskInput,
     limited,
     shared_out,
 )
+from streaming.progress import Progress
 
 OFFSETS = st.dictionaries(st.integers(0, 9), st.integers(0, 10_000), min_size=1)
 
@@ -180,3 +185,138 @@ def test_a_job_that_starts_with_a_clock_before_its_last_batch_waits_for_its_tick
     times = times_of(10, reader, reader.initialOffset() | {"clock": last})
     assert 10 <= clocks.passed < 12
     assert times == sorted({*times}) and times[-1] - last >= 10 * TICK_MS
+
+
+class Told(StandingStill):
+    """Plans batches by what shards tell, of topics of which these are the offsets."""
+
+    def __init__(self, ends: dict[int, int], past_messages: int = 10**9) -> None:
+        setup = InputSetup(
+            "a:1", "t", "b:2", "plans", "s", {"0": 0}, 3, "", past_messages, 10**9, 2, b"", [0]
+        )
+        super().__init__(setup)
+        self.told: Progress | None = None
+        self.held = ends
+        self.first_wanted = dict.fromkeys(ends, 0)
+
+    def tell(self, wanted: tuple[int, int] | None, *, is_still: bool = False) -> None:
+        self.told = Progress(0, msgspec.Raw(), {}, 0, wanted=wanted, is_still=is_still)
+
+    def next_batch(self, start: dict[str, Any]) -> tuple[dict[str, Any], list[TaskInput]]:
+        end = self.latestOffset(start, ReadAllAvailable())
+        return end, self.partitions(start, end)
+
+    def ends(self):
+        return self.held
+
+    def beginnings(self):
+        return dict.fromkeys(self.held, 0)
+
+    def offsets_at(self, instant):
+        return self.first_wanted
+
+    def _newest_progress(self):
+        return self.told
+
+
+LONG = 2 * PAST_PER_BATCH + 500
+
+
+@pytest.fixture
+def reader(clocks: Clocks) -> Told:
+    """It has read 500 messages of one partition, and a lot of the other."""
+    return Told({0: 500, 1: LONG})
+
+
+@pytest.fixture
+def place(reader: Told) -> dict[str, Any]:
+    place, _ = reader.next_batch(reader.initialOffset())
+    return place
+
+
+def test_a_past_is_read_once_from_where_it_is_wanted_to_where_batches_were(reader: Told, place):
+    reader.first_wanted = {0: 200, 1: -1}  # in the other partition nothing is as new
+    reader.held = {0: LONG, 1: LONG}
+    place, _ = reader.next_batch(place)
+    reader.tell((4, 10**12))
+    place, told = reader.next_batch(place)
+    assert [given.past for given in told] == [PastInput(4, [], [], 0, LONG - 200)]
+    reader.held = {0: LONG + 70, 1: LONG}  # what comes meanwhile is none of it
+    past: list[Range] = []
+    read: list[int] = []
+    while place["past"]["at"] != place["past"]["end"]:
+        place, told = reader.next_batch(place)
+        past += [each for given in told if given.past for each in given.past.ranges]
+        read += [given.past.read for given in told if given.past]
+    assert past == [
+        Range(0, 200, 200 + PAST_PER_BATCH),
+        Range(0, 200 + PAST_PER_BATCH, 200 + 2 * PAST_PER_BATCH),
+        Range(0, 200 + 2 * PAST_PER_BATCH, LONG),
+    ]
+    assert read == [PAST_PER_BATCH, 2 * PAST_PER_BATCH, LONG - 200]
+    after, told = reader.next_batch(place)  # the shards may not have said yet that they have it
+    assert after["past"] == place["past"] and [given.past for given in told] == [None]
+
+
+def test_nothing_is_read_back_while_shards_say_nothing_or_want_nothing(reader: Told, place):
+    for say in (lambda: None, lambda: reader.tell(None)):
+        say()
+        place, told = reader.next_batch(place)
+        assert place["past"] == NOTHING_BACK and told[0].past is None
+
+
+def test_reading_back_stands_still_while_nobody_says_whether_it_is_wanted(reader: Told, place):
+    """As after a start of the job, until its newest progress has come."""
+    reader.tell((4, 10**12))
+    place, _ = reader.next_batch(place)
+    reader.told = None
+    after, _ = reader.next_batch(place)
+    assert after["past"] == place["past"]
+    reader.tell((4, 10**12))
+    after, _ = reader.next_batch(after)
+    assert after["past"]["at"] != place["past"]["at"]
+
+
+@pytest.mark.parametrize("wanted", [None, (6, 10**12)], ids=["none", "that of a newer plan"])
+def test_a_past_that_is_wanted_no_more_is_given_up_before_another_is_begun(reader: Told, place, wanted):
+    reader.tell((4, 10**12))
+    place, _ = reader.next_batch(place)
+    place, _ = reader.next_batch(place)
+    reader.tell(wanted)
+    place, told = reader.next_batch(place)
+    assert place["past"] == NOTHING_BACK | {"version": 4}
+    assert [given.past for given in told if given.past] == [PastInput(4, [], [], 0, 0)]
+    reader.tell((4, 10**12))  # of a batch before: it is not begun again
+    place, told = reader.next_batch(place)
+    assert place["past"] == NOTHING_BACK | {"version": 4} and told[0].past is None
+    reader.tell((6, 10**12))
+    place, told = reader.next_batch(place)
+    assert told[0].past == PastInput(6, [], [], 0, 500 + LONG)
+    assert place["past"]["at"] == {"0": 0, "1": 0} and place["past"]["end"] == place["events"]
+
+
+def test_a_past_that_holds_no_message_is_told_once(reader: Told, place):
+    reader.first_wanted = {0: -1, 1: -1}
+    reader.tell((4, 10**12))
+    place, told = reader.next_batch(place)
+    assert [given.past for given in told] == [PastInput(4, [], [], 0, 0)]
+    after, told = reader.next_batch(place)
+    assert after["past"] == place["past"] and told[0].past is None
+
+
+def test_no_more_is_read_back_than_may_be_and_partitions_that_had_more_are_told(clocks: Clocks):
+    reader = Told({0: 500, 1: LONG}, past_messages=2_000)
+    place, _ = reader.next_batch(reader.initialOffset())
+    reader.tell((4, 10**12))
+    place, told = reader.next_batch(place)
+    assert place["past"]["at"] == {"0": 0, "1": LONG - 1_000}
+    assert told[0].past == PastInput(4, [], [1], 0, 1_500)
+
+
+def test_batches_come_seldom_while_shards_have_nothing_due(reader: Told, place, clocks: Clocks):
+    reader.tell(None, is_still=True)
+    seldom = times_of(5, reader, place)
+    assert all(LONG_TICK_MS <= after - before < 1.2 * LONG_TICK_MS for before, after in pairwise(seldom))
+    reader.tell(None)
+    often = times_of(5, reader, place | {"clock": seldom[-1]})
+    assert all(TICK_MS <= after - before < 1.2 * TICK_MS for before, after in pairwise(often))
