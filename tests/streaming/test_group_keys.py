@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streaming import key_bytes, partials
-from streaming.group_index import OTHER, GroupIndex
+from streaming.group_index import GROUP_LIMIT, OTHER, GroupIndex
 from streaming.group_keys import Encodings, GroupKeys, array_head
 from streaming.results import GroupKey
 from streaming.sources import FieldType
@@ -173,6 +173,24 @@ def test_many_groups_keep_their_numbers_as_the_index_grows():
         assert index.numbers(keys).tolist() == list(range(first, first + 9_000))
     everything = GroupKeys.of_tuples([(f"d{number}", number % 5) for number in range(len(index))])
     assert index.numbers(everything).tolist() == list(range(len(index)))
+
+
+def test_a_million_groups_have_numbers_of_their_own_and_all_others_one_together():
+    beyond = 50_000
+    keys = GroupKeys.of_tuples([(f"d{number}",) for number in range(GROUP_LIMIT + beyond)])
+    index = GroupIndex(GROUP_LIMIT)
+    first = index.numbers(keys.take(np.arange(GROUP_LIMIT)))
+    assert len(index) == GROUP_LIMIT and not index.is_full
+    rest = index.numbers(keys.take(np.arange(GROUP_LIMIT - beyond, GROUP_LIMIT + beyond)))
+    assert len(index) == GROUP_LIMIT + 1 and index.is_full
+    restored = GroupIndex(GROUP_LIMIT)
+    restored.restore(index.stored()[1])
+    again = restored.numbers(keys)
+    counts = np.bincount(np.concatenate([first, rest, again]))
+    assert (counts[: GROUP_LIMIT - beyond] == 2).all()
+    assert (counts[GROUP_LIMIT - beyond : GROUP_LIMIT] == 3).all()
+    assert counts[GROUP_LIMIT:].tolist() == [2 * beyond]
+    assert all_of(restored.keys) == encoded([*keys.tuples()[:GROUP_LIMIT], (OTHER,)])
 
 
 def test_the_keys_told_are_those_asked_for_whoever_asked_before():
