@@ -4,6 +4,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -223,6 +224,26 @@ def test_messages_that_kafka_removed_unread_are_counted_and_reported(make_source
     source.want()
 
 
+def test_a_query_that_kafka_overtakes_while_it_runs_goes_on_and_says_what_it_missed(make_source, spark):
+    source = make_source("outrun")
+    source.create(partitions=2)
+    source.want(COUNT)
+    source.send(50)
+    wait_until(lambda: source.counted() == 50 and source.says("running"))
+    runs = {query.runId for query in spark.streams.active}
+    with standing_still(spark):
+        source.send(100)
+        source.send(20, partition=1)
+        remove_before(source, {0: 110, 1: 5})
+    wait_until(lambda: source.says("running", f"Kafka removed 65 messages of “{source.topic}”"))
+    assert source.status()["lost"] == 65
+    wait_until(lambda: source.counted() == 50 + 100 + 20 - 65)
+    source.send(10, START + DAY)
+    wait_until(lambda: source.counted(START + DAY) == 10)
+    assert {query.runId for query in spark.streams.active} == runs
+    source.want()
+
+
 def test_a_source_whose_progress_is_lost_with_the_broker_begins_anew(make_source):
     source = make_source("forgotten")
     source.create()
@@ -243,6 +264,17 @@ def remove_before(source: LiveSource, offsets: dict[int, int]) -> None:
     admin = KafkaAdminClient(bootstrap_servers=source.cluster)
     admin.delete_records({TopicPartition(source.topic, number): at for number, at in offsets.items()})
     admin.close()
+
+
+@contextmanager
+def standing_still(spark) -> Iterator[None]:
+    """No batch is planned or read meanwhile: the process that would have it done is stopped."""
+    jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    os.kill(jvm, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(jvm, signal.SIGCONT)
 
 
 def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, spark, tmp_path: Path):
