@@ -25,7 +25,7 @@ from streaming.job import Job
 from streaming.lanes import Timeline
 from streaming.progress import LOOK_BACK, Progress, ProgressReader
 from streaming.sources import SourceSpec
-from streaming.topics import Topics, create_topics, delete_topics
+from streaming.topics import MESSAGE_BYTES, Topics, create_topics, delete_topics
 from tests.frozen import frozen
 
 pytestmark = pytest.mark.spark
@@ -270,11 +270,8 @@ def remove_before(source: LiveSource, offsets: dict[int, int]) -> None:
 def standing_still(spark) -> Iterator[None]:
     """No batch is planned or read meanwhile: the process that would have it done is stopped."""
     jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
-    os.kill(jvm, signal.SIGSTOP)
-    try:
+    with frozen(jvm):
         yield
-    finally:
-        os.kill(jvm, signal.SIGCONT)
 
 
 def test_a_cluster_that_is_away_stalls_its_own_source_only(make_source, spark, tmp_path: Path):
@@ -337,4 +334,22 @@ def test_what_looks_for_progress_all_the_time_keeps_no_more_of_it_than_batches_n
     wait_until(lambda: (newest := reader.newest()) is not None and newest.batch == 99)
     assert len(reader._records) == LOOK_BACK
     assert reader.after(99 - LOOK_BACK + 1).greatest == {0: 99 - LOOK_BACK + 1}
+    reader.close()
+
+
+def test_the_newest_progress_is_told_only_when_all_that_there_was_has_been_read(broker: str):
+    """Records of a thousand queries are large: a fetch may end before the newest of them."""
+    topics = Topics(f"live-{uuid.uuid4().hex[:8]}")
+    create_topics(broker, [topics.progress_topic("s")])
+    producer = KafkaProducer(bootstrap_servers=broker, max_request_size=MESSAGE_BYTES)
+    timeline = msgspec.Raw(msgspec.msgpack.encode(b"x" * 150_000))
+    for batch in range(40):
+        progress = Progress(batch, timeline, {}, 0)
+        producer.send(topics.progress("s"), msgspec.msgpack.encode(progress))
+    producer.flush()
+    producer.close()
+    reader = ProgressReader(broker, topics.progress("s"))
+    told: list[Progress] = []
+    wait_until(lambda: bool(told.extend(filter(None, [reader.newest(timeout_ms=0)])) or told))
+    assert told[0].batch == 39
     reader.close()
