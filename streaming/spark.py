@@ -38,7 +38,8 @@ from streaming.watermark import Watermark
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOG4J = f"-Dlog4j2.configurationFile=file:{PROJECT_DIR / 'streaming' / 'log4j2.properties'}"
 START_BACK = 2_000_000  # messages of the past that a new source's job reads at most
-MAX_PER_BATCH = 500_000
+PER_CORE = 250_000  # events that a batch takes at most for each core
+LEAST_CORES = 2  # that are reckoned with
 MESSAGES_AT_ONCE = 1_000  # that are handed to Spark for Kafka
 MESSAGE_TYPES = (pa.string(), pa.binary(), pa.binary())
 # In a line of a report: the class of an error, of ours or another, and what it says.
@@ -59,7 +60,7 @@ class Launch:
     topics: Topics
     checkpoint: str
     plans_offset: int  # plans from here on are adopted while the query runs
-    max_per_batch: int = MAX_PER_BATCH
+    max_per_batch: int | None = None  # events; None: by the number of cores
     start_back: int = START_BACK
     past_messages: int = PAST_MESSAGES
 
@@ -300,13 +301,22 @@ def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], task
         launch.plans_offset,
         launch.topics.progress(launch.source.stream),
         launch.past_messages,
-        launch.max_per_batch,
+        launch.max_per_batch or _most_per_batch(tasks),
         tasks,
         msgspec.msgpack.encode(setup),
         labels,
         launch.source.security,
         launch.source.future_bound,
     )
+
+
+def _most_per_batch(cores: int) -> int:
+    """As long a batch on a cluster as on one machine: its fixed costs do not shrink with more cores.
+
+    >>> _most_per_batch(1), _most_per_batch(2), _most_per_batch(80)
+    (500000, 500000, 20000000)
+    """
+    return PER_CORE * max(LEAST_CORES, cores)
 
 
 def _shard_labels(count: int, checkpoint: str) -> list[int]:
