@@ -80,8 +80,11 @@ def _summary(sections: Sequence[Section]) -> str:
     opening = (
         "Millrace from Kafka to Kafka, beside what Spark does by itself. All read the same topics on the "
         "same broker: JSON of about 100 bytes, 1,000 devices, 4 partitions, unless said; broker, Spark and "
-        "whatever feeds them share the cores. Windows are full when the clock starts, rates are medians of "
-        "alternating rounds, and ratios, not rates, are what another machine would repeat."
+        "whatever feeds them share the cores. Windows are full when the clock starts. Where rounds are shown "
+        "they alternate and their median counts, but for estimates, which are held against the greatest; "
+        "1,000 queries, Spark's five windows, latencies, the restart and the soak are single runs. Ratios, "
+        "not rates, are what another machine would repeat. [Flink and others](peers.md) are compared in a "
+        "document of their own."
     )
     return "\n".join(
         [opening, "", *(f"- {sentence}" for section in sections for sentence in section.sentences)]

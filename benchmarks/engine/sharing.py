@@ -119,8 +119,8 @@ def _sentences(measured: Measured) -> list[str]:
         "trees.",
         f"{many:,} queries on one source keep up with {measured.many:,.0f} events/s. On a live stream of "
         f"{LIVE_RATE:,} events/s they are {live.behind:.1f} s behind what is sent, and one query more "
-        f"runs {live.planning + live.adopting:.1f} s after it was saved: {live.planning:.1f} s to plan, "
-        f"{live.adopting:.1f} s until the job has adopted the plan.",
+        f"runs after {live.planning + live.adopting:.1f} s: {live.planning:.1f} s to plan, "
+        f"{live.adopting:.1f} s until the job has adopted the plan; saving it is not in that.",
     ]
 
 

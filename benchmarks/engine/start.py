@@ -150,7 +150,9 @@ def run(quick: bool, progress: Progress) -> Section:
                     *([f"warm machine, {number + 1}", seconds] for number, seconds in enumerate(starts)),
                     [f"after SIGKILL, {state / 1e9:.2f} GB of state", after_kill],
                 ],
-                "State is the size of the job's checkpoint on disk.",
+                "State is the size of the job's checkpoint on disk. The job has the Java options with which "
+                "`up` starts it (`QUICK_START`); where other sections run Spark, it has "
+                "`-XX:+UseParallelGC`, as a job that is started alone.",
             )
         ],
         (),
