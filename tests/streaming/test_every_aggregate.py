@@ -1,12 +1,12 @@
-"""Every aggregate over every kind of window, grouped and filtered, as every strategy plans it: as DuckDB."""
+"""Every aggregate over every kind of window, grouped, filtered and late, with every strategy: as DuckDB."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from optimizer import Statistics, optimize
@@ -17,7 +17,8 @@ from streaming import verify
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
 from streaming.sources import SourceSpec
-from tests.streaming.engine import Engine
+from tests.streaming.engine import FAR_AHEAD, Engine
+from tests.streaming.rules import Judge
 
 SOURCE = SourceSpec(
     id="s",
@@ -33,8 +34,8 @@ SOURCE = SourceSpec(
         ("b", "boolean"),
     ),
     event_time="ts",
-    allowed_lateness=3_000,
 )
+LATENESS = (0, 1_000, 5_000)  # ms
 FIELD = {"numbers": "v", "pairs": "v", "texts": "t", "truths": "b", "anything": "t"}
 WINDOWS = (
     Window(4_000, 4_000),
@@ -62,15 +63,34 @@ def field_of(aggregate: str) -> str:
     return "i" if aggregate == "exact_sum" else FIELD[AGGREGATES[aggregate].takes]
 
 
+@dataclass(frozen=True)
+class Log:
+    """Events in the order of two partitions by turns, with a source that allows them some lateness."""
+
+    source: SourceSpec
+    made: list[dict[str, Any]]
+
+    def accepted(self) -> pa.Table:
+        """What is not late by the rules, with its place."""
+        judges = Judge(self.source), Judge(self.source)
+        rows = [
+            event | {"place": (at % 2) * PARTITION + at // 2}
+            for at, event in enumerate(self.made)
+            if judges[at % 2].kind(event, timestamp=0, now=FAR_AHEAD) is None
+        ]
+        return pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
+
+
 @st.composite
-def events(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """In log order of two partitions by turns; out of order within the lateness; with nulls."""
+def logs(draw: st.DrawFn) -> Log:
+    """Out of order by more than twice of what is allowed, so that some events are late; with nulls."""
+    lateness = draw(st.sampled_from(LATENESS))
     made, clock = [], draw(st.integers(-3_000, 40_000))
     for _ in range(draw(st.integers(5, 60))):
         clock += draw(st.integers(0, 900))
         made.append(
             {
-                "ts": clock - draw(st.integers(0, 3_000)),
+                "ts": clock - draw(st.integers(0, 2 * lateness + 1_500)),
                 "device": draw(st.sampled_from(["a", "b", None])),
                 "site": draw(st.integers(1, 2)),
                 "v": draw(st.none() | st.integers(-40, 400).map(lambda v: v / 8)),
@@ -79,26 +99,25 @@ def events(draw: st.DrawFn) -> list[dict[str, Any]]:
                 "b": draw(st.none() | st.booleans()),
             }
         )
-    return made
+    return Log(replace(SOURCE, allowed_lateness=lateness), made)
 
 
-def expected(queries: list[Query], made: list[dict[str, Any]]) -> dict[str, verify.Answers]:
+def expected(queries: list[Query], log: Log) -> dict[str, verify.Answers]:
     """Of each query, (window end, group) → (answer, events), by DuckDB."""
-    rows = [event | {"place": (at % 2) * PARTITION + at // 2} for at, event in enumerate(made)]
     with duckdb.connect() as connection:
-        connection.register("made", pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items()))))
+        connection.register("accepted", log.accepted())
         connection.execute(
-            f"CREATE TABLE events AS SELECT *, ts AS {verify.TIME}, place AS {verify.PLACE} FROM made"
+            f"CREATE TABLE events AS SELECT *, ts AS {verify.TIME}, place AS {verify.PLACE} FROM accepted"
         )
         return {query.id: verify.answers(connection, query, COLUMNS) for query in queries}
 
 
-def run(queries: list[Query], strategy: str, made: list[dict[str, Any]], sizes: list[int]) -> Engine:
+def run(queries: list[Query], strategy: str, log: Log, sizes: list[int]) -> Engine:
     plan = optimize(queries, Statistics(rate=5.0), source="s", strategy=strategy, nodes=2)
-    engine = Engine(plan, source=SOURCE)
+    engine = Engine(plan, source=log.source)
     at = 0
-    for number, size in enumerate([*sizes, len(made)]):
-        batch = made[at : at + 2 * size]
+    for number, size in enumerate([*sizes, len(log.made)]):
+        batch = log.made[at : at + 2 * size]
         at += 2 * size
         engine.batch({0: batch[::2], 1: batch[1::2]})
         if number == 1:
@@ -110,22 +129,22 @@ def run(queries: list[Query], strategy: str, made: list[dict[str, Any]], sizes: 
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    made=events(),
+    log=logs(),
     strategy=st.sampled_from(sorted(STRATEGIES)),
     group_by=st.sampled_from(GROUPINGS),
     where=st.sampled_from(FILTERS),
     chosen=st.sets(st.sampled_from(WINDOWS), min_size=1, max_size=3),
     sizes=st.lists(st.integers(1, 12), max_size=3),
 )
-def test_answers_are_those_of_duckdb(aggregate, made, strategy, group_by, where, chosen, sizes):
+def test_answers_are_those_of_duckdb(aggregate, log, strategy, group_by, where, chosen, sizes):
     queries = [
         Query(f"q{at}", "q", aggregate, field_of(aggregate), window, group_by, where)
         for at, window in enumerate(sorted(chosen))
     ]
     # Company that may share the partials or must not, whatever the strategy makes of it.
     queries.append(replace(queries[0], id="mean", aggregate="mean", field="v"))
-    answers = run(queries, strategy, made, sizes).finals()
-    by_duckdb = expected(queries, made)
+    answers = run(queries, strategy, log, sizes).finals()
+    by_duckdb = expected(queries, log)
     for query in queries:
         wanted = by_duckdb[query.id]
         found = {(end, group): answer for (name, end, group), answer in answers.items() if name == query.id}
@@ -135,3 +154,8 @@ def test_answers_are_those_of_duckdb(aggregate, made, strategy, group_by, where,
             assert verify.alike(query.aggregate, found[key][0], value), (query, key, found[key], value)
             if isinstance(value, float):  # nearer than a verification asks of variances over any numbers
                 assert found[key][0] == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+def test_some_logs_have_late_events():
+    some = settings(phases=[Phase.generate], deadline=None)
+    find(logs(), lambda log: log.accepted().num_rows < len(log.made), settings=some)

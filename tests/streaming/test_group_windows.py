@@ -13,10 +13,10 @@ from pyspark.sql import functions as F
 from optimizer import Statistics, optimize
 from optimizer.group_windows import CountWindow, GroupQuery, SessionWindow
 from optimizer.queries import AnyQuery, Query
+from optimizer.strategies import STRATEGIES
 from optimizer.windows import Window
 from streaming import group_state
 from streaming.aggregates import AGGREGATES
-from streaming.aggregates.gathering import PARTITION
 from streaming.group_index import OTHER
 from streaming.verify import PLACE, SQL, TIME, alike
 from tests.streaming import oracle
@@ -24,12 +24,11 @@ from tests.streaming.engine import SOURCE as SENSORS
 from tests.streaming.engine import Engine
 from tests.streaming.oracle import Found
 from tests.streaming.test_every_aggregate import (
-    COLUMNS,
     FILTERS,
     GROUPINGS,
-    SOURCE,
-    events,
+    Log,
     field_of,
+    logs,
 )
 
 COUNT_WINDOWS = (
@@ -41,11 +40,6 @@ COUNT_WINDOWS = (
     CountWindow(2, 5),  # sampled
 )
 SESSION_WINDOWS = (SessionWindow(1), SessionWindow(250), SessionWindow(900), SessionWindow(3_000))
-
-
-def placed(made: list[dict[str, Any]]) -> pa.Table:
-    rows = [event | {"place": (at % 2) * PARTITION + at // 2} for at, event in enumerate(made)]
-    return pa.Table.from_pylist(rows, pa.schema(list(COLUMNS.items())))
 
 
 def expected(query: GroupQuery, happened: pa.Table) -> Found:
@@ -81,11 +75,11 @@ def planned(queries: list[AnyQuery], version: int = 1, **options: Any) -> Any:
     return optimize(queries, Statistics(rate=5.0), source="s", version=version, **options)
 
 
-def run(queries: list[AnyQuery], made: list[dict[str, Any]], sizes: list[int], restarts: bool) -> Engine:
-    engine = Engine(planned(queries), source=SOURCE)
+def run(queries: list[AnyQuery], log: Log, sizes: list[int], restarts: bool, **options: Any) -> Engine:
+    engine = Engine(planned(queries, **options), source=log.source)
     at = 0
-    for size in [*sizes, len(made)]:
-        batch = made[at : at + 2 * size]
+    for size in [*sizes, len(log.made)]:
+        batch = log.made[at : at + 2 * size]
         at += 2 * size
         engine.batch({0: batch[::2], 1: batch[1::2]})
         if restarts:
@@ -101,7 +95,8 @@ def small_buckets(monkeypatch):
 
 
 CASES = given(
-    made=events(),
+    log=logs(),
+    strategy=st.sampled_from(sorted(STRATEGIES)),
     group_by=st.sampled_from(GROUPINGS),
     where=st.sampled_from(FILTERS),
     window=st.one_of(st.sampled_from(COUNT_WINDOWS), st.sampled_from(SESSION_WINDOWS)),
@@ -127,20 +122,21 @@ def company(asked: GroupQuery) -> list[AnyQuery]:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @CASES
-def test_answers_are_those_of_duckdb(aggregate, made, group_by, where, window, sizes, restarts):
+def test_answers_are_those_of_duckdb(aggregate, log, strategy, group_by, where, window, sizes, restarts):
     asked = GroupQuery("q", "q", aggregate, field_of(aggregate), window, group_by, where)
-    engine = run([asked, *company(asked)], made, sizes, restarts)
-    assert_alike(asked, told(engine, "q"), expected(asked, placed(made)))
+    engine = run([asked, *company(asked)], log, sizes, restarts, strategy=strategy)
+    assert_alike(asked, told(engine, "q"), expected(asked, log.accepted()))
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @CASES
 def test_queries_that_share_a_lane_all_have_the_answers_of_duckdb(
-    made, group_by, where, window, sizes, restarts
+    log, strategy, group_by, where, window, sizes, restarts
 ):
     asked = GroupQuery("q", "q", "max", "v", window, group_by, where)
     mean, events, doubled, _ = company(asked)
-    engine, happened = run([asked, *company(asked)], made, sizes, restarts), placed(made)
+    engine = run([asked, *company(asked)], log, sizes, restarts, strategy=strategy)
+    happened = log.accepted()
     assert_alike(mean, told(engine, "mean"), expected(mean, happened))
     counted = replace(events, field="ts")
     assert_alike(counted, told(engine, "events"), expected(counted, happened))
@@ -151,12 +147,12 @@ def test_queries_that_share_a_lane_all_have_the_answers_of_duckdb(
 
 @pytest.mark.spark
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
-@given(made=events(), gap=st.sampled_from([1, 250, 900]))
-def test_sessions_are_those_of_spark(spark, made, gap):
+@given(log=logs(), gap=st.sampled_from([1, 250, 900]))
+def test_sessions_are_those_of_spark(spark, log, gap):
     query = GroupQuery("q", "q", "sum", "v", SessionWindow(gap), ("device", "site"))
     session = F.session_window("at", f"{gap} milliseconds").alias("w")
     found = (
-        spark.createDataFrame(placed(made).to_pandas())
+        spark.createDataFrame(log.accepted().to_pandas())
         .withColumn("at", F.timestamp_millis("ts"))
         .withColumn("v", F.nanvl("v", F.lit(None).cast("double")))  # pandas knows no null
         .groupBy(session, "device", "site")
@@ -166,7 +162,7 @@ def test_sessions_are_those_of_spark(spark, made, gap):
     theirs: Found = defaultdict(list)
     for end, start, value, count, *group in found.collect():
         theirs[end, tuple(group)].append((start, value, count))
-    assert_alike(query, told(run([query], made, [3, 5], restarts=False), "q"), theirs)
+    assert_alike(query, told(run([query], log, [3, 5], restarts=False), "q"), theirs)
 
 
 def at(*times: int, device: str = "a", temp: float = 1.0) -> list[dict[str, Any]]:
