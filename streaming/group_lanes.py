@@ -32,6 +32,10 @@ class GroupLane(msgspec.Struct, frozen=True, array_like=True):
     def window(self) -> GroupWindow:
         return SessionWindow(*self.measures) if len(self.measures) == 1 else CountWindow(*self.measures)
 
+    def whole_from(self, stream: int) -> int:
+        """From when on it has all events of its source, of which the stream has all from `stream` on."""
+        return max(self.since, stream)
+
 
 def adopted(lanes: tuple[GroupLane, ...], plan: Plan, instant: int) -> tuple[GroupLane, ...]:
     """The lanes with `plan` in force: those of trees that stay go on, new ones begin at `instant`."""

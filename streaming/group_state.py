@@ -57,7 +57,10 @@ class GroupLaneState:
         self._arrived.append(replace(rows, group=groups[rows.group]))
 
     def advance(self, now: int, whole_from: int) -> Advanced:
-        """Take in what has come; the whole windows that are final with the watermark at `now`."""
+        """Take in what has come; the windows that are final with the watermark at `now`, and whole.
+
+        Before `whole_from` events may be missing: windows that one of them could be in are not told.
+        """
         began = time.perf_counter()
         arrived = Rows.together([Rows.none(self._windows.tables[0]), *self._arrived])
         self._arrived = []

@@ -1,11 +1,14 @@
 """What a batch made of a shard, and what of it is told in meters."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from optimizer.group_windows import SessionWindow
 from streaming import recall
 from streaming.accounting import Counts, DeadLetter
 from streaming.lanes import EARLIEST, LATEST, Timeline
@@ -106,17 +109,31 @@ def _recall(shard: "Shard") -> dict[str, object] | None:
 
 
 def _waiting(shard: "Shard") -> dict[str, int]:
-    """By query that has no whole window yet, when its first one ends."""
+    """By query that has no whole window yet, when its first one ends, or its first session may begin."""
+    firsts = chain(_first_ends(shard), _first_sessions(shard))
+    return {
+        query: instant
+        for query, whole_from, instant in firsts
+        if whole_from > EARLIEST + 1 and instant > shard.meta.watermark.value
+    }
+
+
+def _first_ends(shard: "Shard") -> Iterator[tuple[str, int, int]]:
+    """Queries of time windows, from when on they have all events, and when the first window of these ends."""
     lanes = {lane.id: lane for lane in shard.meta.timeline.lanes}
-    waiting = {}
     for member in shard.meta.timeline.members:
         first = recall.fits_from(lanes, member)
         if not lanes[member.segments[0].lane].read_back:
             first = max(first, shard.meta.whole_from)
-        end = member.window.first_end_after(first + member.range - 1)
-        if first > EARLIEST + 1 and end > shard.meta.watermark.value:
-            waiting[member.query] = end
-    return waiting
+        yield member.query, first, member.window.first_end_after(first + member.range - 1)
+
+
+def _first_sessions(shard: "Shard") -> Iterator[tuple[str, int, int]]:
+    """Likewise those of sessions, which are whole a gap later; when the first ends is for events to say."""
+    for lane in shard.meta.timeline.group_lanes:
+        if isinstance(lane.window, SessionWindow):
+            first = lane.whole_from(shard.meta.whole_from)
+            yield from ((asked.query, first, first + lane.window.gap) for asked in lane.asked)
 
 
 def _trees(

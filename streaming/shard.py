@@ -390,7 +390,7 @@ class Shard:
         for lane in lanes.values():
             state = self.group_lanes.setdefault(lane.id, GroupLaneState(lane))
             state.lane = lane
-            advanced = state.advance(now, self.meta.whole_from)
+            advanced = state.advance(now, lane.whole_from(self.meta.whole_from))
             outcome.touched.update((lane.id, bucket) for bucket in advanced.touched)
             outcome.evicted.update((lane.id, bucket) for bucket in advanced.emptied)
             outcome.blocks += state.results(advanced.answers, self.group_index(lane.group_by), about)

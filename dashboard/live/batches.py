@@ -85,7 +85,7 @@ class Batch:
     recalled: float | None = None  # the part that has been read of what new queries lack of the past
     recalled_for: tuple[str, ...] = ()  # these queries
     queries: Mapping[str, QueryWork] = field(default_factory=dict)
-    waiting: Mapping[str, int] = field(default_factory=dict)  # by query, when its first whole window ends
+    waiting: Mapping[str, int] = field(default_factory=dict)  # by query, until when it warms up
 
     @property
     def busy_seconds(self) -> float:

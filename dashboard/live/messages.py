@@ -58,7 +58,7 @@ class MeterMessage(TypedDict):
     recall: NotRequired[Recall | None]
     trees: dict[str, TreeMeter]
     queries: NotRequired[dict[str, QueryMeter | int]]  # older jobs told the number of results alone
-    waiting: NotRequired[dict[str, int]]  # by query without a whole window yet, when its first one ends
+    waiting: NotRequired[dict[str, int]]  # by query without a whole window yet, until when it warms up
 
 
 class SourceStatus(TypedDict):
