@@ -167,7 +167,7 @@ class Shard:
             for partition, seen in report.partitions.items():
                 awaited = partition in watermark.awaited and self.meta.whole_from != EARLIEST
                 if awaited and seen.first is not None:
-                    self.meta.whole_from = max(self.meta.whole_from, seen.first + watermark.lateness)
+                    self.meta.whole_from = max(self.meta.whole_from, self._whole_after(seen.first))
                 if seen.furthest is not None:
                     watermark.observe(partition, seen.greatest, seen.furthest)
                 self.meta.totals += seen.counts
@@ -234,8 +234,12 @@ class Shard:
         for partition, seen in past.partitions.items():
             is_first = recalled.greatest.get(partition, EARLIEST) == EARLIEST
             if partition in past.bounded and is_first and seen.first is not None:
-                recalled.whole_from = max(recalled.whole_from, seen.first + self.source.allowed_lateness)
+                recalled.whole_from = max(recalled.whole_from, self._whole_after(seen.first))
             recalled.greatest[partition] = seen.greatest
+
+    def _whole_after(self, first: int) -> int:
+        """Events before the first that was read of a partition may be up to the lateness younger."""
+        return first + self.source.allowed_lateness + 1
 
     def _use_pasts(self, version: int, whole_from: int) -> list[tuple[int, Member]]:
         """Answer from what was read back from now on; windows that have ended and were not whole before."""

@@ -137,7 +137,7 @@ def test_no_more_is_told_than_there_is() -> None:
     assert engine.meters[-1]["waiting"] == {}
     engine.batch({0: events[104:]})
     engine.batch(end=True)
-    whole_from = events[20]["ts"] + 1_000
+    whole_from = events[20]["ts"] + 1_001
     expected = brute_force([new], events)
     final_until = events[99]["ts"] - 1_000
     wanted = {key: a for key, a in expected.items() if key[1] > final_until and key[1] - 30_000 >= whole_from}
@@ -178,7 +178,7 @@ def test_a_partition_that_begins_with_garbage_is_missed_up_to_its_first_event() 
         engine.batch(past=past)
     engine.batch({0: events[104:]})
     engine.batch(end=True)
-    whole_from, final_until = events[20]["ts"] + 1_000, events[99]["ts"] - 1_000
+    whole_from, final_until = events[20]["ts"] + 1_001, events[99]["ts"] - 1_000
     expected = brute_force([new], events)
     wanted = {key: a for key, a in expected.items() if key[1] > final_until and key[1] - 30_000 >= whole_from}
     assert {key: answer for key, answer in engine.finals().items() if key[0] == "new"} == wanted
