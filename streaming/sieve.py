@@ -9,7 +9,7 @@ import numpy as np
 from optimizer.durations import format_duration
 from streaming import event_time, watermark
 from streaming.accounting import Counts, Kind, instant
-from streaming.formats.base import Decoded
+from streaming.formats.base import NOTHING_WRONG, Decoded, Wrong
 from streaming.lanes import LATEST
 from streaming.shuffle import PartitionReport
 from streaming.sources import SourceSpec
@@ -46,7 +46,8 @@ def sift(
     timely = np.flatnonzero(known & ~future & ~past)
     marks = event_time.marks(times, clock, source.future_bound)[timely]
     late, closed = _late(times, timely, marks, report, source.allowed_lateness)
-    reasons = _Reasons(source, times, clock, report.watermark)
+    wrong = decoded.wrong.get(source.event_time or "", NOTHING_WRONG)
+    reasons = _Reasons(source, times, clock, report.watermark, wrong)
     judged: tuple[tuple[Kind, np.ndarray, Callable[[int], str]], ...] = (
         ("malformed", ~known, reasons.unknown),
         ("future", future, reasons.future),
@@ -124,10 +125,13 @@ class _Reasons:
     times: np.ndarray
     clock: np.ndarray
     watermark: int
+    wrong: Wrong  # event times
 
     def unknown(self, at: int) -> str:
         field = self.source.event_time
-        return f"No event time in {field}." if field else "The message has no timestamp."
+        if not field:
+            return "The message has no timestamp."
+        return self.wrong.at(at) or f"No event time in {field}."
 
     def future(self, at: int) -> str:
         bound = format_duration(self.source.future_bound or 0)

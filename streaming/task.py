@@ -12,10 +12,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streaming import accounting, expressions, group_partials, kafka_log, partials, progress, recall, shuffle
+from streaming import (
+    accounting,
+    expressions,
+    group_partials,
+    kafka_log,
+    partials,
+    progress,
+    recall,
+    shuffle,
+    wrong_values,
+)
 from streaming.accounting import Counts, DeadLetter
 from streaming.aggregates.gathering import Order, places
 from streaming.formats import DECODERS
+from streaming.formats.base import NOTHING_WRONG, Wrong
 from streaming.group_lanes import GroupLane
 from streaming.group_partials import GroupPartials
 from streaming.input_stream import PastInput, Range, TaskInput
@@ -56,6 +67,8 @@ class _Gathered:
     tables: list[pa.Table] = field(default_factory=list)
     times: list[np.ndarray] = field(default_factory=list)
     places: list[np.ndarray] = field(default_factory=list)
+    events: int = 0  # in the tables
+    wrong: dict[str, Wrong] = field(default_factory=dict)  # by field, in all tables together
     partitions: dict[int, PartitionReport] = field(default_factory=dict)
     dead_letters: list[DeadLetter] = field(default_factory=list)
     clock: int | None = None
@@ -166,6 +179,8 @@ def work(
         table, order = _all_of(gathered)
         folded = partials.fold(table, order, lanes, types, left_out)
         grouped = group_partials.fold(table, order, timeline.group_lanes, types, left_out)
+        readers = wrong_values.readers(lanes, timeline.group_lanes, types)
+        wrong_values.note(gathered.wrong, table, order.times, readers, left_out)
     reports = _reports(setup, timeline, gathered, folded, grouped, left_out)
     for report, past in zip(reports, pasts, strict=False):
         report.past = past
@@ -273,6 +288,9 @@ def _take_events(
         refused = np.isin(offsets, gathered.refused.get(partition, NONE))
         sifted = sift_again(source, decoded, timestamps, now, refused, report)
     where = places(partition, offsets)
+    for name, wrong in decoded.wrong.items():
+        known = gathered.wrong.get(name, NOTHING_WRONG)
+        gathered.wrong[name] = known.followed_by(wrong.among(sifted.accepted), gathered.events)
     if not sifted.accepted.all():
         gathered.tables.append(decoded.table.filter(pa.array(sifted.accepted)))
         gathered.times.append(sifted.times[sifted.accepted])
@@ -281,6 +299,7 @@ def _take_events(
         gathered.tables.append(decoded.table)
         gathered.times.append(sifted.times)
         gathered.places.append(where)
+    gathered.events += len(gathered.times[-1])
     gathered.dead_letters += [_dead_letter(source, run_, refusal, gathered) for refusal in sifted.refusals]
 
 

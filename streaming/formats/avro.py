@@ -20,7 +20,7 @@ import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType
 
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
-from streaming.formats.columns import Columns, Reader, Unreadable
+from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.paths import Node, tree
 from streaming.formats.scan import avro as act
 from streaming.sources import FieldType
@@ -359,7 +359,7 @@ def _follow(record: dict[str, Any], name: str) -> Any:
 def _convert(name: str, kind: FieldType, value: Any) -> Any:
     word = _word(value)
     if word not in ("null", _WORDS[kind]):
-        raise Unreadable(f"{name} is {word}, not {_WORDS[kind]}.")
+        return WrongValue(f"{name} is {word}, not {_WORDS[kind]}.")
     return float(value) if word == "a number" else value
 
 

@@ -1,7 +1,7 @@
 """What every format takes and returns."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -34,12 +34,45 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Wrong:
+    """Where a field holds what its type cannot take, and has no value therefore."""
+
+    rows: np.ndarray  # of the table, ascending
+    reasons: np.ndarray  # a sentence for each of them
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[int, str]]) -> "Wrong":
+        """Of rows with their reasons."""
+        rows, reasons = zip(*found, strict=True) if found else ((), ())
+        return cls(np.array(rows, np.int64), np.array(reasons, object))
+
+    def among(self, kept: np.ndarray) -> "Wrong":
+        """In a table of the rows that are kept."""
+        there = kept[self.rows]
+        return Wrong(np.cumsum(kept)[self.rows[there]] - 1, self.reasons[there])
+
+    def followed_by(self, other: "Wrong", rows_before: int) -> "Wrong":
+        """In a table that goes on with another one after so many rows."""
+        rows = np.concatenate([self.rows, other.rows + rows_before])
+        return Wrong(rows, np.concatenate([self.reasons, other.reasons]))
+
+    def at(self, row: int) -> str:
+        """Why a row is one of them; empty if it is not."""
+        place = int(np.searchsorted(self.rows, row))
+        return self.reasons[place] if place < len(self.rows) and self.rows[place] == row else ""
+
+
+NOTHING_WRONG = Wrong.of([])
+
+
+@dataclass(frozen=True)
 class Decoded:
     """Columns of the messages that could be read, and which rows of the batch these are."""
 
     rows: np.ndarray  # int64
     table: pa.Table
     refused: list[Refused]
+    wrong: dict[str, Wrong] = field(default_factory=dict)  # by field; mostly none
 
 
 class Decoder(Protocol):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streaming.expressions import ARROW_TYPES
-from streaming.formats.base import Decoded, FormatOptions, Refused
+from streaming.formats.base import Decoded, FormatOptions, Refused, Wrong
 from streaming.formats.dictionary import Dictionary, byte_buffers
 from streaming.formats.scan.texts import SYMBOL
 from streaming.sources import FieldType
@@ -19,7 +19,14 @@ class Unreadable(ValueError):
     """A message that is refused; the text is the reason shown to people."""
 
 
-Reader = Callable[[bytes], Sequence[Any]]  # a message's needed fields, or Unreadable
+@dataclass(frozen=True, slots=True)
+class WrongValue:
+    """What a field holds that its type cannot take: it has no value, and the rest of the message counts."""
+
+    reason: str
+
+
+Reader = Callable[[bytes], Sequence[Any]]  # a message's needed fields (WrongValue among them), or Unreadable
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class _Read:
     rows: np.ndarray
     records: list[Sequence[Any]]
     refused: list[Refused]
+    wrong: dict[int, list[tuple[int, str]]]  # by field: row and reason
 
     def values(self, field: int) -> list[Any]:
         return [record[field] for record in self.records]
@@ -67,20 +75,26 @@ class Columns:
                 columns[name] = self._numbers(field, slowly, kept, kind)
         if not columns:  # a table without columns has no length
             columns[""] = pa.nulls(int(kept.sum()))
-        return Decoded(np.flatnonzero(kept), pa.table(columns), slowly.refused)
+        return Decoded(np.flatnonzero(kept), pa.table(columns), slowly.refused, self._wrong(slowly, kept))
+
+    def _wrong(self, read: _Read, kept: np.ndarray) -> dict[str, Wrong]:
+        names = list(self.types)
+        return {names[field]: Wrong.of(found).among(kept) for field, found in read.wrong.items()}
 
     def _read_doubtful(self, read: Reader) -> _Read:
         doubtful = np.flatnonzero(self.doubtful)
         rows, records, refused = [], [], []
+        wrong: dict[int, list[tuple[int, str]]] = {}
         for row, message in zip(doubtful.tolist(), self.values.take(pa.array(doubtful)).to_pylist()):
             try:
                 if message is None:
                     raise Unreadable("The message is empty.")
-                records.append(read(message))
+                record = read(message)
+                records.append(_fitting(record, row, wrong) if WrongValue in map(type, record) else record)
                 rows.append(row)
             except Unreadable as error:
                 refused.append(Refused(row, str(error)))
-        return _Read(np.array(rows, np.int64), records, refused)
+        return _Read(np.array(rows, np.int64), records, refused, wrong)
 
     def _numbers(self, field: int, read: _Read, kept: np.ndarray, kind: FieldType) -> pa.Array:
         numbers, lengths = self.numbers[field], self.lengths[field]
@@ -111,6 +125,14 @@ class Columns:
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [bits, pa.py_buffer(codes)])
         encoded = pa.DictionaryArray.from_arrays(indices, dictionary.texts, safe=False)
         return encoded if options.dictionaries else encoded.dictionary_decode()
+
+
+def _fitting(record: Sequence[Any], row: int, wrong: dict[int, list[tuple[int, str]]]) -> Sequence[Any]:
+    """The record without its wrong values, which are noted."""
+    for field, value in enumerate(record):
+        if isinstance(value, WrongValue):
+            wrong.setdefault(field, []).append((row, value.reason))
+    return [None if isinstance(value, WrongValue) else value for value in record]
 
 
 def _unescaped(

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
-from streaming.formats.columns import Columns, Reader, Unreadable
+from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.scan.csv import scan_records
 from streaming.formats.scan.kinds import KINDS
 from streaming.sources import FieldType
@@ -100,19 +100,17 @@ def _count(columns: int) -> str:
     return "1 column" if columns == 1 else f"{columns} columns"
 
 
-def _number(name: str, text: str) -> float:
+def _number(name: str, text: str) -> float | WrongValue:
     if not _NUMBER.fullmatch(text.strip(" ")):
-        raise Unreadable(f"{name} is text, not a number.")
+        return WrongValue(f"{name} is text, not a number.")
     value = float(text)
-    if math.isinf(value):
-        raise Unreadable(f"{name} is a number out of range.")
-    return value
+    return WrongValue(f"{name} is a number out of range.") if math.isinf(value) else value
 
 
-def _boolean(name: str, text: str) -> bool:
+def _boolean(name: str, text: str) -> bool | WrongValue:
     word = text.strip(" ").lower()
     if word not in ("true", "false"):
-        raise Unreadable(f"{name} is text, not true or false.")
+        return WrongValue(f"{name} is text, not true or false.")
     return word == "true"
 
 

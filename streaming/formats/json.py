@@ -1,11 +1,13 @@
 """JSON objects, one per message. Only the fields that the plan needs are built; the rest is skipped over.
 
 A compiled scan takes plain messages at once. Whatever is unusual or wrong in any way is left to msgspec, so
-that what is accepted, what it means and why a message is refused is msgspec's word alone. A field `a.b` is
-the key of that name or, where there is none, the key `b` of the object `a`.
+that what is accepted, what it means and why a message is refused is msgspec's word alone. A message is
+refused for what it is as a whole, whichever fields are needed; a field that does not fit its type only has no
+value. A field `a.b` is the key of that name or, where there is none, the key `b` of the object `a`.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
-from streaming.formats.columns import Columns, Reader, Unreadable
+from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.paths import Node, tree
 from streaming.formats.scan.json import MOST_KEYS, scan_json
 from streaming.formats.scan.kinds import KINDS
@@ -28,6 +30,8 @@ _PYTHON_TYPES: dict[FieldType, Any] = {
     "boolean": bool | None,
 }
 _WORDS = {"str": "text", "float": "a number", "int": "a number", "bool": "true or false", "array": "a list"}
+_NOT_JSON = "Not readable as JSON"
+_OUT_OF_RANGE = re.compile(r"Number out of range - at `\$\.(.*)`")
 _MISMATCH = re.compile(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
 
 
@@ -82,7 +86,31 @@ def _paths(types: tuple[tuple[str, FieldType], ...]) -> tuple[tuple[np.ndarray, 
 
 @lru_cache(maxsize=64)
 def reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
-    """Reads one message with msgspec."""
+    """Reads one message with msgspec: at once, or field by field where one of them does not fit."""
+    at_once, nothing = _strict_reader(types), _strict_reader(())
+    alone = [(name, _strict_reader(((name, kind),))) for name, kind in types]
+
+    def read(message: bytes) -> Sequence[Any]:
+        try:
+            return at_once(message)
+        except Unreadable:
+            nothing(message)  # raises if it is no JSON object, whatever is read of it
+        return [_value(name, read_one, message) for name, read_one in alone]
+
+    return read
+
+
+def _value(name: str, read: Reader, message: bytes) -> Any:
+    try:
+        [value] = read(message)
+    except Unreadable as error:
+        return WrongValue(str(error).replace(_NOT_JSON, f"{name} is not readable"))
+    return value
+
+
+@lru_cache(maxsize=256)
+def _strict_reader(types: tuple[tuple[str, FieldType], ...]) -> Reader:
+    """Takes all of these fields or raises Unreadable."""
     kinds = [_PYTHON_TYPES[kind] for _, kind in types]
     if not any("." in name for name, _ in types):
         return _flat_reader(types)
@@ -162,7 +190,7 @@ def _decode(decoder: msgspec.json.Decoder[Any], message: bytes | msgspec.Raw, pa
     except UnicodeDecodeError as error:
         raise Unreadable(_reason(str(error))) from error
     except RecursionError:
-        raise Unreadable("Not readable as JSON: it is nested too deeply.") from None
+        raise Unreadable(f"{_NOT_JSON}: it is nested too deeply.") from None
 
 
 def _placed(error: str, path: str) -> str:
@@ -174,9 +202,11 @@ def _placed(error: str, path: str) -> str:
 
 
 def _reason(error: str) -> str:
+    if out_of_range := _OUT_OF_RANGE.fullmatch(error):
+        return f"{out_of_range[1]} is a number out of range."
     mismatch = _MISMATCH.fullmatch(error)
     if mismatch is None:
-        return f"Not readable as JSON: {error.replace('`', '')}."
+        return f"{_NOT_JSON}: {error.replace('`', '')}."
     expected, got, name = mismatch.groups()
     expected, got = _WORDS.get(expected, f"an {expected}"), _WORDS.get(got, f"an {got}")
     return f"{name or 'The message'} is {got}, not {expected}."

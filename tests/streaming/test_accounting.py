@@ -43,11 +43,19 @@ def value_of(message: Message) -> Any:
     return message.value if isinstance(message, Stamped) else message
 
 
+def as_read(event: Event) -> Event:
+    """Without values of a wrong type: no reason to refuse the event."""
+    types = {"temp": float, "device": str}
+    return {
+        name: value if isinstance(value, types.get(name, object)) else None for name, value in event.items()
+    }
+
+
 def accepted(engine: Engine) -> list[Event]:
     """All that was read and is not among the dead letters."""
     refused = {(letter.partition, letter.offset) for letter in engine.dead_letters}
     return [
-        value_of(message)
+        as_read(value_of(message))
         for partition, log in engine.read.items()
         for offset, message in enumerate(log)
         if (partition, offset) not in refused
@@ -128,8 +136,8 @@ def messages(draw: st.DrawFn, clock: int) -> Message:
     shift = draw(st.sampled_from([0, 0, 0, 0, -900, -1_500, -9_000, 3_000, 10**12, *edges]))
     event = {
         "ts": clock + shift,
-        "temp": float(draw(st.integers(-8, 8))),
-        "device": draw(st.sampled_from("abc")),
+        "temp": draw(st.integers(-8, 8).map(float) | st.sampled_from(["n/a", [], True])),
+        "device": draw(st.sampled_from([*"abc", 7, {}])),
     }
     return Stamped(event, draw(st.sampled_from([0, clock, clock, clock, clock - 2_000, clock + 10**9])))
 

@@ -367,6 +367,43 @@ def test_a_filter_that_fails_says_so_and_takes_nothing_from_others(queries: list
         assert told[plan.tree_of(query.id).id] == undecided
 
 
+DRAWN = Random(11)
+MISTYPED = [  # the readings, a tenth of whose fields hold something else
+    {
+        number: [
+            {
+                name: [value] if name != "ts" and DRAWN.random() < 0.1 else value
+                for name, value in event.items()
+            }
+            for event in log
+        ]
+        for number, log in batch.items()
+    }
+    for batch in readings()
+]
+HOWEVER_PLANNED = {**PLANS, "factor windows": FACTOR_WINDOWS} | {
+    name: optimize(queries, FAST, strategy="best") for name, queries in SHARED.items()
+}
+
+
+@pytest.mark.parametrize("plan", HOWEVER_PLANNED.values(), ids=HOWEVER_PLANNED)
+def test_wrong_values_are_null_and_told_of_who_reads_them_as_if_it_were_alone(plan: Plan) -> None:
+    """Whichever lanes its partials are made of."""
+    engine = run(plan, MISTYPED)
+    told = failed(engine)
+    engine.batch(end=True)
+    for query in plan.queries:
+        alone = run(plan_of([[query]]), MISTYPED)
+        of_query = failed(alone)["1"]
+        alone.batch(end=True)
+        assert of_query > 0
+        assert alone.finals() == {key: value for key, value in engine.finals().items() if key[0] == query.id}
+        lane = next(
+            member.segments[-1].lane for member in engine.timeline.members if member.query == query.id
+        )
+        assert told[engine.timeline.lane(lane).tree] == of_query
+
+
 def test_what_a_sketch_cannot_take_is_left_out_of_its_tree_alone(tasks: list[Work]) -> None:
     """New queries cannot ask for it; what is refused must yet not be told of others."""
     queries = [

@@ -101,6 +101,32 @@ def test_a_new_query_answers_for_the_past_that_is_in_the_log(new: Query) -> None
     assert old == brute_force(OLD, events)
 
 
+def test_wrong_values_of_the_past_are_none() -> None:
+    """Also those that nobody read before: whether an event counts has never depended on it."""
+    new = query("new", 20_000, 2_000, group_by=("device",))
+    events = [event(at * 370, "ab"[at % 2], temp=at * 7 % 11) for at in range(160)]
+    sent = [each | {"temp": [] if at % 3 else each["temp"]} for at, each in enumerate(events)]
+    sent = [each | {"device": 7 if at % 5 else each["device"]} for at, each in enumerate(sent)]
+    read = [each | {"temp": None if at % 3 else each["temp"]} for at, each in enumerate(events)]
+    read = [each | {"device": None if at % 5 else each["device"]} for at, each in enumerate(read)]
+    counted = query("counted", 6_000, 3_000, "count", field=None)
+    engine = Engine(plan_of([[counted]]))
+    reading = ReadingBack(engine, most=7)
+    for batch in range(16):
+        part = sent[batch * 10 : batch * 10 + 10]
+        plan = plan_of([[counted], [new]], version=2) if batch == 7 else None
+        if batch == 7:
+            final_until = engine.watermark
+        engine.batch({0: part[:6], 1: part[6:]}, plan=plan, past=reading.next())
+    for _ in range(20):
+        engine.batch(past=reading.next())
+    engine.batch(end=True)
+    assert engine.totals.accepted == len(events)
+    found = {key: answer for key, answer in engine.finals().items() if key[0] == "new"}
+    assert found == {key: answer for key, answer in brute_force([new], read).items() if key[1] > final_until}
+    assert any(key[1] - 20_000 < events[60]["ts"] for key in found)  # it reaches back to before the query
+
+
 def test_a_query_may_be_removed_in_the_batch_that_reads_the_last_of_its_past() -> None:
     new = query("new", 20_000, 2_000)
     engine = Engine(plan_of([[each] for each in OLD]))

@@ -100,8 +100,9 @@ def test_malformed_and_late_lines_are_left_out_and_counted(tmp_path):
     events.write_text("\n".join(map(json.dumps, lines)) + "\n{cut")
     spec = spec_of([{"name": "s", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1m")])}])
     done = replay(events, spec, out)
-    assert read_rows(out) == {("s", "1m", "1m", (), START, START + 60_000): (11.0, 3)}
-    assert (done.counts.read, done.counts.malformed, done.counts.late) == (6, 2, 1)
+    assert read_rows(out) == {("s", "1m", "1m", (), START, START + 60_000): (11.0, 4)}
+    assert (done.counts.read, done.counts.malformed, done.counts.late) == (6, 1, 1)
+    assert done.left_out == {"s": (1, "temp is text, not a number.")}
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,9 @@ def test_records_that_cannot_be_read_are_malformed(tmp_path: Path) -> None:
     )
     query = {"name": "s", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1m")])}
     done = replay(path, spec_of([query]), tmp_path / "out")
-    assert read_rows(tmp_path / "out") == {("s", "1m", "1m", (), START, START + 60_000): (21.0, 3)}
-    assert done.counts == Counts(read=7, accepted=3, malformed=4)
+    assert read_rows(tmp_path / "out") == {("s", "1m", "1m", (), START, START + 60_000): (21.0, 4)}
+    assert done.counts == Counts(read=7, accepted=4, malformed=3)
+    assert done.left_out == {"s": (1, "temp is text, not a number.")}
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".csv", ".parquet"])

@@ -63,6 +63,33 @@ def test_refused_events_are_in_neither_answer(tmp_path: Path) -> None:
     assert comparison.rows > 1_000 and comparison.different == 0
 
 
+def test_wrong_values_are_none_in_both_answers(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 3_000)
+    made = [json.loads(line) for line in events.read_text().splitlines()]
+    for at in range(0, len(made), 7):
+        made[at]["temp"] = "n/a"
+    for at in range(0, len(made), 11):
+        made[at]["device"] = at
+    events.write_text("\n".join(map(json.dumps, made)))
+    minutes = {"windows": windows([("1m", "10s")])}
+    queries = [
+        {"name": "count", "aggregate": "count", **minutes},
+        {"name": "sum", "aggregate": "sum", "field": "temp", **minutes, "group_by": ["device"]},
+        {"name": "mean", "aggregate": "mean", "field": "coalesce(temp, 0) + 1", **minutes},
+        {"name": "max", "aggregate": "max", "field": "temp", **minutes, "where": "temp > 1 OR device = 'd1'"},
+    ]
+    done = verified(events, queries)
+    assert (done.counts.accepted, done.counts.malformed) == (3_000, 0)
+    for comparison in done.comparisons:
+        assert comparison.rows > 20 and comparison.different == 0, comparison
+    assert {name: count for name, (count, _) in done.left_out.items()} == {
+        "sum": len({*range(0, 3_000, 7), *range(0, 3_000, 11)}),
+        "mean": len(range(0, 3_000, 7)),
+        "max": len({*range(0, 3_000, 7), *range(0, 3_000, 11)}),
+    }
+
+
 def test_a_wrong_answer_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = tmp_path / "events.jsonl"
     write_events(events, 500)

@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
         counts = done.counts
         for name, (count, reason) in done.left_out.items():
-            self.stderr.write(f"“{name}” left {count:,} values out: {reason}")
+            self.stderr.write(f"“{name}” left {count:,} value{'' if count == 1 else 's'} out: {reason}")
         self.stdout.write(
             f"{done.results:,} results of {counts.accepted:,} events in {done.seconds:.1f} s → {out}\n"
             f"read {counts.read:,} ({counts.read / done.seconds:,.0f} events/s), "

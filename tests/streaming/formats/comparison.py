@@ -19,4 +19,19 @@ def one_by_one(
 
 def contents(decoded: Decoded) -> tuple:
     """All that a decoder has said; as text, because 0.0 and -0.0 are equal."""
-    return decoded.rows.tolist(), decoded.table.schema, repr(decoded.table.to_pydict()), decoded.refused
+    return (*verdicts(decoded), decoded.table.schema, repr(decoded.table.to_pydict()), wrong_of(decoded))
+
+
+def verdicts(decoded: Decoded) -> tuple:
+    """Which messages are read and why others are not: the same whatever is needed of them."""
+    return decoded.rows.tolist(), decoded.refused
+
+
+def wrong_of(decoded: Decoded) -> dict[str, list[tuple[int, str]]]:
+    """By field, the messages in which it has the wrong type, which is no value, with the reasons."""
+    for name, wrong in decoded.wrong.items():
+        assert not decoded.table[name].take(wrong.rows).is_valid().to_pylist().count(True)
+    return {
+        name: list(zip(decoded.rows[wrong.rows].tolist(), wrong.reasons.tolist(), strict=True))
+        for name, wrong in decoded.wrong.items()
+    }

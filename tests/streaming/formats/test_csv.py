@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streaming.formats import FORMATS, FormatOptions
 from streaming.formats.csv import reader, scan
 from streaming.formats.scan.csv import scan_records
-from tests.streaming.formats.comparison import contents, one_by_one
+from tests.streaming.formats.comparison import contents, one_by_one, verdicts, wrong_of
 
 COLUMNS = ("device", "skipped", "temp", "ok", "note")
 TYPES = {"temp": "number", "device": "text", "ok": "boolean"}
@@ -19,13 +19,15 @@ OPTIONS = FormatOptions(columns=COLUMNS)
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
-def decode(messages, name="csv"):
-    return FORMATS[name](pa.array(messages, pa.binary()), TYPES, OPTIONS)
+def decode(messages, name="csv", types=TYPES):
+    return FORMATS[name](pa.array(messages, pa.binary()), types, OPTIONS)
 
 
 def assert_same(messages, name="csv"):
     expected = one_by_one(messages, TYPES, reader(COLUMNS, tuple(TYPES.items()), DELIMITERS[name]))
-    assert contents(decode(messages, name)) == contents(expected)
+    decoded = decode(messages, name)
+    assert contents(decoded) == contents(expected)
+    assert verdicts(decoded) == verdicts(decode(messages, name, {}))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,9 +116,6 @@ def test_every_single_byte_in_every_place():
         (b"\r\n", "The message is empty."),
         (b"d,,1", "The message has 3 columns, not 5."),
         (b"d", "The message has 1 column, not 5."),
-        (b"d,,hot,true,", "temp is text, not a number."),
-        (b"d,,1e999,true,", "temp is a number out of range."),
-        (b"d,,1,yes,", "ok is text, not true or false."),
         (b"d,,1,true,\nd,,1,true,", "The message has 2 records, not one."),
         (b'"d,,1,true,', "Not readable as CSV: unexpected end of data."),
     ],
@@ -125,6 +124,22 @@ def test_refusals(message, reason):
     decoded = decode([b"d,,1,true,", message, b"d,,2.5,,x"])
     assert [(item.row, item.reason) for item in decoded.refused] == [(1, reason)]
     assert decoded.table["temp"].to_pylist() == [1.0, 2.5]
+
+
+@pytest.mark.parametrize(
+    ("message", "name", "reason"),
+    [
+        (b"d7,,hot,true,", "temp", "temp is text, not a number."),
+        (b"d7,,1e999,true,", "temp", "temp is a number out of range."),
+        (b"d7,,1,yes,", "ok", "ok is text, not true or false."),
+    ],
+)
+def test_a_field_of_the_wrong_type_has_no_value(message, name, reason):
+    decoded = decode([b"d,,1,true,", b"d", message])
+    assert [item.row for item in decoded.refused] == [1]
+    assert wrong_of(decoded) == {name: [(2, reason)]}
+    expected = {"temp": 1.0, "device": "d7", "ok": True} | {name: None}
+    assert decoded.table.to_pylist()[1] == expected
 
 
 def test_without_a_list_of_columns_the_needed_fields_are_the_columns():

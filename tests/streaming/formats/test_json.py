@@ -15,7 +15,7 @@ from streaming.formats import FORMATS, FormatOptions
 from streaming.formats.json import reader, scan
 from streaming.formats.scan.json import scan_json
 from streaming.formats.scan.texts import number_texts
-from tests.streaming.formats.comparison import contents, one_by_one
+from tests.streaming.formats.comparison import contents, one_by_one, verdicts, wrong_of
 
 TYPES = {
     "device": "text",
@@ -34,7 +34,9 @@ def decode(messages, types=TYPES, options=None):
 
 def assert_same(messages, types=TYPES):
     expected = one_by_one(messages, types, reader(tuple(types.items())))
-    assert contents(decode(messages, types)) == contents(expected)
+    decoded = decode(messages, types)
+    assert contents(decoded) == contents(expected)
+    assert verdicts(decoded) == verdicts(decode(messages, {}))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -223,24 +225,56 @@ def test_a_dotted_name_is_a_key_or_else_a_path(message, b, d):
     [
         (b'{"a":{"b":"x"}}', "a.b is text, not a number."),
         (b'{"a":{"c":{"d":1}}}', "a.c.d is a number, not text."),
-        (b'{"a":{"b":1e999}}', "Not readable as JSON: Number out of range - at $.a.b."),
-        (b"[" * 5_000, "Not readable as JSON: it is nested too deeply."),
+        (b'{"a":{"b":1e999}}', "a.b is a number out of range."),
     ],
 )
 def test_reasons_name_the_whole_path(message, reason):
-    types = TYPES if message[:1] == b"{" else {}
-    message = message if types else b'{"x":' + message
-    assert [item.reason for item in decode([message], types).refused] == [reason]
+    decoded = decode([message])
+    assert decoded.refused == []
+    assert wrong_of(decoded) == {reason.split()[0]: [(0, reason)]}
+
+
+@pytest.mark.parametrize("types", [TYPES, {}, {"x": "number"}])
+def test_a_message_may_be_nested_too_deeply(types):
+    refused = decode([b'{"x":' + b"[" * 5_000], types).refused
+    assert [item.reason for item in refused] == ["Not readable as JSON: it is nested too deeply."]
+
+
+def test_every_field_of_the_wrong_type_has_no_value_and_the_others_have_theirs():
+    messages = [
+        b'{"device":"d1","temp":"n/a","n":2,"ok":1,"a":{"b":[]}}',
+        b"?",
+        b'{"device":{},"temp":3,"ok":true,"a":"?"}',
+        b'{"device":"\xff","temp":4}',
+        b'{"temp":"n/a","ok":tru}',
+    ]
+    decoded = decode(messages)
+    assert decoded.rows.tolist() == [0, 2, 3]
+    assert [item.row for item in decoded.refused] == [1, 4]
+    table = decoded.table.select(["device", "temp", "n", "ok", "a.b"]).to_pydict()
+    assert table == {
+        "device": ["d1", None, None],
+        "temp": [None, 3, 4],
+        "n": [2, None, None],
+        "ok": [None, True, None],
+        "a.b": [None, None, None],
+    }
+    not_utf8 = (
+        "device is not readable: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte."
+    )
+    assert wrong_of(decoded) == {
+        "device": [(2, "device is an object, not text."), (3, not_utf8)],
+        "temp": [(0, "temp is text, not a number.")],
+        "ok": [(0, "ok is a number, not true or false.")],
+        "a.b": [(0, "a.b is a list, not a number.")],
+    }
 
 
 def test_a_field_may_be_both_a_value_and_an_object():
     types = {"a": "text", "a.b": "number"}
     decoded = decode([b'{"a":"x"}', b'{"a":{"b":1}}', b'{"a":null}', b'{"a":7}'], types)
-    assert decoded.table.to_pydict() == {"a": ["x", None], "a.b": [None, None]}
-    assert [item.reason for item in decoded.refused] == [
-        "a is an object, not text.",
-        "a is a number, not text.",
-    ]
+    assert decoded.table.to_pydict() == {"a": ["x", None, None, None], "a.b": [None, 1, None, None]}
+    assert wrong_of(decoded) == {"a": [(1, "a is an object, not text."), (3, "a is a number, not text.")]}
 
 
 @settings(max_examples=50, deadline=None)
