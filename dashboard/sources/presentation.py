@@ -73,7 +73,7 @@ class Line:
     key: str | None
     pairs: list[Pair]
     text: str  # where the value is no object
-    chip: str  # why it is refused
+    chip: str  # why it is refused, or which field has no value
     reason: str
     kind: str
 
@@ -93,7 +93,7 @@ def line_of(message: Message, legible: bytes | None, reading: Reading, event_tim
         pairs=[_pair(name, item) for name, item in list(shown.items())[:PAIRS_SHOWN]],
         text="" if items else _text(legible),
         chip=cut(reading.chip, VALUE_LENGTH),
-        reason=reading.reason,
+        reason=reading.sentence,
         kind=reading.kind,
     )
 

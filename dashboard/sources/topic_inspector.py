@@ -21,6 +21,7 @@ class Field:
     name: str
     kind: str
     value: str | None  # None: the message does not have it
+    wrong: str = ""  # why what it has cannot be taken
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,10 @@ def inspect(source: Source, message: Message) -> Inspected:
 def _fields(source: Source, reading: Reading) -> list[Field]:
     if not reading.values:
         return []
-    return [Field(name, kind, _written(reading.values.get(name))) for name, kind in source.types.items()]
+    return [
+        Field(name, kind, _written(reading.values.get(name)), reading.wrong.get(name, ""))
+        for name, kind in source.types.items()
+    ]
 
 
 def _written(value: object) -> str | None:

@@ -1,7 +1,7 @@
 """A topic as its cluster describes it: partitions, sizes, retention, and whether its messages still fit."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
@@ -14,7 +14,7 @@ from dashboard.sources.kafka import Message, admin_of, consumer_of
 from dashboard.sources.legible import avro_records
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import instant
-from dashboard.sources.topic_readings import readings, refusals
+from dashboard.sources.topic_readings import readings, refusals, wrong_values
 from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
 from streaming.inference import Inference, InferredField, infer, infer_objects
 from streaming.registry import format_options
@@ -60,10 +60,11 @@ class Drift:
     changed: list[tuple[str, str, str]]  # field, saved type, what it holds now
     absent: list[str]
     refused: dict[str, int]  # reason → messages
+    wrong: dict[str, int] = field(default_factory=dict)  # why a field has no value → messages that count
     are_columns: bool = False  # which messages do not name: a new one is a reason to refuse them
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.changed or self.absent or self.refused)
+        return bool(self.new or self.changed or self.absent or self.refused or self.wrong)
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,8 @@ _SHOWN = (
 
 def drift(source: Source, newest: list[Message]) -> Drift:
     """The newest messages against the saved schema."""
-    refused = refusals(readings(source, newest))
+    made = readings(source, newest)
+    refused = refusals(made)
     are_columns = source.format in DELIMITED
     inference = _inferred(source, newest)
     saved = source.types
@@ -233,6 +235,7 @@ def drift(source: Source, newest: list[Message]) -> Drift:
         ],
         absent=[name for name in saved if inference.readable and _is_absent(name, now)],
         refused=refused,
+        wrong=wrong_values(made),
         are_columns=are_columns,
     )
 

@@ -1,6 +1,7 @@
 """How Millrace reads messages: decoded and judged by the engine's own code, outside the job."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -33,14 +34,19 @@ class Reading:
     values: dict[str, Any] = field(default_factory=dict)
     kind: str = ""  # of the refusal: malformed, late, future, past
     reason: str = ""
+    wrong: dict[str, str] = field(default_factory=dict)  # fields that have no value, and why that is
     late_by: str = ""  # beyond the allowed lateness
     kept: bool = True  # by the filter
 
     @property
     def chip(self) -> str:
-        """The refusal in a few words."""
+        """The refusal, or else what is wrong with a field, in a few words."""
         words = {"late": f"late by {self.late_by}", "future": "from the future", "past": "from the far past"}
-        return words.get(self.kind) or self.reason.rstrip(".")
+        return words.get(self.kind) or self.sentence.rstrip(".")
+
+    @property
+    def sentence(self) -> str:
+        return self.reason or " ".join(self.wrong.values())
 
 
 def readings(source: Source, messages: Sequence[Message], where: str = "") -> list[Reading]:
@@ -70,7 +76,8 @@ def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading
     kept = expressions.keeps(where, decoded.table) if where and len(decoded.rows) else None
     for at, (row, fields) in enumerate(zip(decoded.rows.tolist(), decoded.table.to_pylist(), strict=True)):
         passes = True if kept is None else bool(kept[at])
-        made[row] = Reading(time=int(sifted.times[at]), values=fields, kept=passes)
+        wrong = {name: why for name, each in decoded.wrong.items() if (why := each.at(at))}
+        made[row] = Reading(time=int(sifted.times[at]), values=fields, wrong=wrong, kept=passes)
     for refusal in sifted.refusals:
         known = None if refusal.kind == "malformed" else made[refusal.row].time
         made[refusal.row] = replace(made[refusal.row], time=known, kind=refusal.kind, reason=refusal.reason)
@@ -97,8 +104,10 @@ def _rounded(milliseconds: int) -> int:
 
 def refusals(made: Iterable[Reading], kind: str = "malformed") -> dict[str, int]:
     """How often each reason occurs, the most frequent first."""
-    counted: dict[str, int] = {}
-    for reading in made:
-        if reading.kind == kind:
-            counted[reading.reason] = counted.get(reading.reason, 0) + 1
-    return dict(sorted(counted.items(), key=lambda item: -item[1]))
+    return dict(Counter(reading.reason for reading in made if reading.kind == kind).most_common())
+
+
+def wrong_values(made: Iterable[Reading]) -> dict[str, int]:
+    """The same of fields without a value in messages that count."""
+    accepted = (reading for reading in made if reading.kind != "malformed")
+    return dict(Counter(why for reading in accepted for why in reading.wrong.values()).most_common())

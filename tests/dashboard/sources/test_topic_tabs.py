@@ -104,7 +104,8 @@ def test_drift_names_new_changed_and_missing_fields_and_what_cannot_be_read(
     assert [(name, kind) for name, kind, _ in drift.new] == [("fan", "integer")]
     assert drift.changed == [("temp", "number", "text")]
     assert drift.absent == ["ok"]
-    assert drift.refused["temp is text, not a number."] == 4
+    assert list(drift.refused.values()) == [1]
+    assert drift.wrong == {"temp is text, not a number.": 4}
     page = get(as_bo, "overview")
     assert "4 of 5: temp is text, not a number." in page
     assert "is saved as number, and is text now" in page
@@ -154,10 +155,8 @@ def test_drift_of_avro_names_new_changed_and_missing_fields(as_bo: Client, read_
     assert drift.new == [("seller.id", "integer", "7")]
     assert drift.changed == [("price", "text", "number")]
     assert drift.absent == ["gone"]
-    assert drift.refused == {
-        "price is a number, not text.": 3,
-        "Not readable as Avro: the bytes do not fit the schema.": 1,
-    }
+    assert drift.wrong == {"price is a number, not text.": 3}
+    assert drift.refused == {"Not readable as Avro: the bytes do not fit the schema.": 1}
 
 
 def test_drift_of_avro_needs_its_registry(as_bo: Client, read_as) -> None:
@@ -179,7 +178,7 @@ def test_drift_of_records_compares_columns_by_their_place(
     assert "Yes: no column more or less, no changed types, all of them can be read." in get(as_bo, "overview")
     drift = overview(read_as(message_format, known, records(f"{NOW},,hot", f"{NOW},,cold"))).drift
     assert (drift.changed, drift.absent) == ([("temp", "number", "text")], ["code"])
-    assert drift.refused == {"temp is text, not a number.": 2}
+    assert (drift.wrong, drift.refused) == ({"temp is text, not a number.": 2}, {})
     drift = overview(read_as(message_format, known, records(f"{NOW},a,1,true", f"{NOW},a,2,true"))).drift
     assert drift.refused == {"The message has 4 columns, not 3.": 2}
     assert (drift.new, drift.changed, drift.absent) == ([], [], [])
@@ -309,10 +308,10 @@ def test_letters_are_filtered_by_reason_and_open(
     write_letters(
         filled,
         settings,
-        (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}'),
+        (0, 1, "malformed", "ts is text, not a number.", b'{"ts": "soon"}'),
         (0, 2, "late", "Late: event time is old.", b'{"ts": 1}'),
         (1, 5, "malformed", "Not readable as JSON.", b"\xff\x00"),
-        (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}'),
+        (0, 1, "malformed", "ts is text, not a number.", b'{"ts": "soon"}'),
     )
     page = get(as_bo, "dead-letters")
     assert "Newest 3" in page  # one that was refused twice is one
@@ -360,7 +359,7 @@ def add_noise(settings: LazySettings, count: int) -> None:
     producer.close()
 
 
-LETTER = (0, 1, "malformed", "temp is text, not a number.", b'{"temp": "hot"}')
+LETTER = (0, 1, "malformed", "ts is text, not a number.", b'{"ts": "soon"}')
 
 
 def test_a_noisy_source_hides_no_letters_of_another(
@@ -373,7 +372,7 @@ def test_a_noisy_source_hides_no_letters_of_another(
     assert "Newest 1<" in page
     assert "of all sources" not in page  # it looked at all of them
     assert get(as_bo, "dead-letters/count") == "1"
-    assert "temp is text" in get(as_bo, "dead-letters/0/1")
+    assert "ts is text" in get(as_bo, "dead-letters/0/1")
 
 
 def test_the_tab_says_how_far_it_looked(
@@ -411,7 +410,7 @@ def test_letters_are_tried_again_with_the_fields_as_they_are_now(
     as_ana: Client, as_bo: Client, hot: SavedQuery, broker: str, fill_topic, settings: LazySettings
 ) -> None:
     sensors = hot.source
-    values = [{"ts": NOW, "temp": "hot"}, b"{broken", {"ts": NOW, "temp": 3}]
+    values = [{"at": NOW, "temp": "hot"}, b"{broken", {"ts": NOW, "temp": 3}]
     sensors.connection = connection_to(broker)
     sensors.topic = fill_topic(values, partitions=1, first_timestamp=NOW)
     sensors.save()
@@ -421,7 +420,7 @@ def test_letters_are_tried_again_with_the_fields_as_they_are_now(
     page = get(as_bo, "dead-letters/check")
     assert "0 of the newest 3 would be read" in page
     assert "Kafka no longer keeps 1 of them." in page
-    Source.objects.update(schema=[["ts", "integer"], ["temp", "text"]])
+    Source.objects.update(schema=[["at", "integer"], ["temp", "number"]], event_time="at")
     page = get(as_bo, "dead-letters/check")
     assert "1 of the newest 3 would be read" in page
     assert "the job reads the topic again" in page
