@@ -13,7 +13,6 @@ from django.core.exceptions import PermissionDenied
 
 from dashboard.accounts import rights
 from dashboard.accounts.people import is_administrator
-from dashboard.planning.service import newest
 from dashboard.planning.steps import joined_at, steps_of, warm_since
 from dashboard.platform.folder_tasks import RUNNING, FolderTask, TooMany, all_tasks, tidy
 from dashboard.queries.models import SavedQuery
@@ -94,11 +93,9 @@ def _run(query: SavedQuery, minutes: int) -> dict[str, Any]:
     now = int(time.time() * 1000)
     members, lateness = query.queries(), query.source.allowed_lateness
     steps = steps_of(query.source, warm_since(members, lateness, now))
-    running = newest(query.source)
     return {
         "source": query.source.spec().to_json(),
         "spec": query.spec().to_json(),
-        "plan": running.value().to_json() if running else None,
         "key": query.key,
         "since": now - minutes * 60_000,
         "joined": joined_at(steps, members, lateness, now),

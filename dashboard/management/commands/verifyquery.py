@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dashboard.planning.spark_windows import AcceptedEvents
-    from optimizer.plan import Plan
     from streaming.verify import Answers, Difference
 
 NICENESS = 5
@@ -126,10 +125,11 @@ def _accepted(
 ) -> "Iterator[AcceptedEvents]":
     """The events of these minutes and of the windows that reach into them."""
     from dashboard.planning.spark_windows import AcceptedEvents
+    from optimizer import Statistics, optimize
     from streaming.lanes import EARLIEST, Timeline
     from streaming.replay.topics import SourceSpan
 
-    timeline = Timeline().adopt(_plan(asked, queries), EARLIEST)
+    timeline = Timeline().adopt(optimize(queries, Statistics()), EARLIEST)
     longest = max((query.window.range for query in queries if isinstance(query, Query)), default=0)
     span = SourceSpan(source).between(asked["since"] - longest - source.allowed_lateness - SLACK_MS)
     events = AcceptedEvents(scratch, source, timeline)
@@ -140,19 +140,6 @@ def _accepted(
             _tell(task, percent, f"Reading {batch.done:,} of {span.total:,} messages.")
         events.messages = span.total
         yield events
-
-
-def _plan(asked: dict[str, Any], queries: list[AnyQuery]) -> "Plan":
-    """The running one: a message is refused where a field is malformed that any of its queries reads."""
-    from optimizer import Statistics, optimize
-    from optimizer.plan import Plan
-
-    if asked["plan"]:
-        running = Plan.from_json(asked["plan"])
-        planned = {query.id for query in running.all_queries}
-        if planned.issuperset(query.id for query in queries):
-            return running
-    return optimize(queries, Statistics())
 
 
 @contextmanager
