@@ -37,7 +37,8 @@ OUT_OF_ORDER = 0.03
 DISORDER_MS = 5_000
 TOO_LATE = 0.001
 LATENESS_MS = 10_000  # what the demo source allows; too late is later than this
-MALFORMED = 0.001
+CUT_OFF = 0.0005  # in the middle: no JSON
+MISTYPED = 0.0005  # a text where the temperature belongs
 NOT_OK = 0.03  # on average; more when it is hot
 FAULTS = 1 / 3  # of those that are not ok, the rest are warnings
 SPIKE = 0.00001
@@ -121,10 +122,10 @@ def _encode(
         "humidity": humidity,
         "status": status,
     }
-    if fault < MALFORMED / 2:
+    if fault < MISTYPED:
         event["temp"] = "n/a"
     text = json.dumps(event, separators=(",", ":")).encode()
-    return text[: len(text) // 2] if MALFORMED / 2 <= fault < MALFORMED else text
+    return text[: len(text) // 2] if MISTYPED <= fault < MISTYPED + CUT_OFF else text
 
 
 def demo_topic() -> NewTopic:
