@@ -5,7 +5,7 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 """
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -150,18 +150,6 @@ def _check_parts(expression: str, types: Mapping[str, FieldType], what: str) -> 
             _check_column(node, types)
         elif not isinstance(node, _ALLOWED):
             raise InvalidExpression(f"A {what} cannot use {_name(node)}.", span=_span(node))
-    _check_distinct(fields(expression), what)
-
-
-def _check_distinct(names: Iterable[str], what: str) -> None:
-    """To SQL, names that differ in case only are the same."""
-    known: dict[str, str] = {}
-    for name in sorted(names):
-        other = known.setdefault(name.casefold(), name)
-        if other != name:
-            raise InvalidExpression(
-                f"A {what} cannot use both “{other}” and “{name}”: SQL does not tell them apart."
-            )
 
 
 def _parse(expression: str, what: str = "filter") -> exp.Expr:
@@ -209,7 +197,7 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
     # A row without values: what fails on some value is no slip, what fails without any is.
     row = pa.table({name: pa.array([None], ARROW_TYPES[kind]) for name, kind in types.items()})
     try:
-        relation = _relation(_sql(expression), expression, row, tries=False)
+        relation = _database(tries=False).cursor().from_arrow(row).project(f"({_sql(expression)}) AS kept")
         kind = relation.types[0]
         relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
     except duckdb.Error as error:
@@ -255,13 +243,13 @@ def keeps(expression: str, table: pa.Table) -> np.ndarray:
 def decided(expression: str, table: pa.Table) -> Computed:
     """Which rows the filter keeps: unknown (NULL) is not kept, as in a WHERE."""
     try:
-        return Computed(_projected(_sql(expression), expression, table))
+        return Computed(_projected(_sql(expression), table))
     except duckdb.Error as error:
         why = f"{_first_line(error).removesuffix('.')}, in the filter."
-    column = _projected(with_unknowns(expression), expression, table, tries=True)
+    column = _projected(with_unknowns(expression), table, tries=True)
     unknown = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
     failed = np.zeros(len(table), np.bool_)
-    failed[unknown] = _tried(expression, table.take(unknown))[1]
+    failed[unknown] = _tried(_sql(expression), table.take(unknown))[1]
     return Computed(column, failed, why)
 
 
@@ -282,33 +270,45 @@ def with_unknowns(expression: str) -> str:
     return _parse(expression).transform(tried).sql(dialect="duckdb", comments=False)
 
 
+def renamed(expression: str, columns: Mapping[str, str]) -> str:
+    """The expression with its fields by other names.
+
+    >>> renamed('"a b" > TRY(c)', {"a b": "f0", "c": "f1"})
+    'f0 > TRY(f1)'
+    """
+
+    def named(node: exp.Expr) -> exp.Expr:
+        return exp.column(columns[node.name]) if isinstance(node, exp.Column) else node
+
+    return _parse(expression).transform(named).sql(dialect="duckdb", comments=False)
+
+
 def values(expression: str, table: pa.Table) -> Computed:
-    """A computed field."""
+    """A computed field; what is no number (NaN), as of 0.0 / 0.0, is no value."""
     try:
-        return Computed(_projected(_sql(expression), expression, table))
+        return Computed(without_nan(_projected(_sql(expression), table)))
     except duckdb.Error as error:
         why = _first_line(error)
-    return Computed(*_tried(expression, table), why)
+    made, failed = _tried(_sql(expression), table)
+    return Computed(without_nan(made), failed, why)
 
 
-def _tried(expression: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
+def without_nan(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if not pa.types.is_floating(column.type):
+        return column
+    nan = pc.is_nan(column)
+    return pc.if_else(nan, pa.scalar(None, column.type), column) if pc.any(nan).as_py() else column
+
+
+def _tried(sql: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
     """What there is, and where it fails: within another value, no value at all is not one that is empty."""
-    tried = _projected(f"TRY(struct_pack(made := {_sql(expression)}))", expression, table, tries=True)
+    tried = _projected(f"TRY(struct_pack(made := {sql}))", table, tries=True)
     return pc.struct_field(tried, "made"), pc.is_null(tried).to_numpy(zero_copy_only=False)
 
 
-def _projected(sql: str, expression: str, table: pa.Table, tries: bool = False) -> pa.ChunkedArray:
-    return _relation(sql, expression, table, tries).to_arrow_table().column("computed")
-
-
-def _relation(sql: str, expression: str, table: pa.Table, tries: bool) -> duckdb.DuckDBPyRelation:
-    """What `sql` makes of an expression over a table, of which DuckDB sees the expression's own fields alone.
-
-    It takes names that differ in case only for the same, and the table has the fields of all queries.
-    """
-    own = [name for name in table.column_names if name in fields(expression)]
-    seen = table.select(own or table.column_names[:1])  # one, so that there are rows
-    return _database(tries).cursor().from_arrow(seen).project(f"({sql}) AS computed")
+def _projected(sql: str, table: pa.Table, tries: bool = False) -> pa.ChunkedArray:
+    relation = _database(tries).cursor().from_arrow(table).project(f"({sql}) AS computed")
+    return relation.to_arrow_table().column("computed")
 
 
 # DuckDB works out what an expression has twice outside of it, where no TRY holds its errors.

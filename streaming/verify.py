@@ -5,7 +5,8 @@ plan, slices and kernels.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -14,13 +15,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from optimizer.group_windows import CountWindow, GroupQuery, SessionWindow
 from optimizer.queries import AnyQuery, Query
-from streaming.accounting import Counts
+from streaming.accounting import Counts, instant
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.approx_distinct_count import LG_K
 from streaming.aggregates.gathering import places
 from streaming.aggregates.percentile import K
-from streaming.expressions import TRY_HOLDS_ERRORS, with_unknowns
+from streaming.expressions import TRY_HOLDS_ERRORS, renamed, with_unknowns
 from streaming.formats import DECODERS, FormatOptions
 from streaming.lanes import EARLIEST, Timeline
 from streaming.results import GroupKey, ResultBlock
@@ -29,7 +31,7 @@ from streaming.sieve import sift
 from streaming.sources import FieldType, SourceSpec
 from streaming.task import needed_fields
 
-# Columns beside the fields of events, by names that fields hardly have.
+# Columns beside the fields of events, which are numbered: DuckDB does not tell “a” from “A”.
 TIME, PLACE, START = '"…time"', '"…place"', '"…start"'
 ORDER = f"ORDER BY {TIME}, {PLACE}"
 RANK_ERROR = 0.014  # twice what percentiles state with 99 % certainty: there may be thousands of them
@@ -50,12 +52,17 @@ def _percentile(fraction: float) -> str:
     return f"CASE WHEN count({{v}}) > 0 THEN [count({{v}}), {quantiles}] END"
 
 
+def _of_finite(exact: str, plain: str) -> str:
+    """What corrects its rounding makes infinities no number."""
+    return f"CASE WHEN isfinite({plain}({{v}})) THEN {exact}({{v}}) ELSE {plain}({{v}}) END"
+
+
 # What DuckDB calls the aggregates, over the values of a field that are not null, in the order of events.
 SQL = {
     "count": "count({v})",
-    "sum": "fsum({v})",
+    "sum": _of_finite("fsum", "sum"),
     "exact_sum": "sum({v}::HUGEINT) FILTER ({v} = floor({v}))",
-    "mean": "favg({v})",
+    "mean": _of_finite("favg", "avg"),
     "min": "min({v})",
     "max": "max({v})",
     "range": "max({v}) - min({v})",
@@ -94,42 +101,114 @@ SQL = {
 
 def answers(
     connection: duckdb.DuckDBPyConnection,
-    query: Query,
-    fields: Iterable[str],
+    query: AnyQuery,
+    columns: Mapping[str, str],
     whole_from: int = EARLIEST,
 ) -> Answers:
-    """Of every window of a query over the table `events`, by brute force."""
+    """Of every window of a query over the table `events`, whose columns for fields are `columns`.
+
+    Count and session windows of a group may end together: what follows the group tells them apart.
+    """
+    names = "".join(f", g{at}" for at in range(len(query.group_by)))
+    if isinstance(query, Query):
+        found = connection.execute(_time_sql(query, columns, names, whole_from)).fetchall()
+        return {(end, tuple(group)): (value, count) for end, value, count, *group in found}
+    rows = connection.execute(_group_sql(query, columns, names, whole_from)).fetchall()
+    return told_apart((end, start, tuple(group), value, count) for end, start, value, count, *group in rows)
+
+
+def told_apart(windows: Iterable[tuple[int, int, GroupKey, Any, int]]) -> Answers:
+    """Windows of groups as (end, start, group, value, events), those that end together in order."""
+    met: Counter[tuple[int, int, GroupKey]] = Counter()
+    found: Answers = {}
+    for end, start, group, value, count in windows:
+        number = met[end, start, group] = met[end, start, group] + 1
+        which = (f"from {instant(start)}", *([f"number {number}"] if number > 1 else []))
+        found[end, (*group, *which)] = (value, count)
+    return found
+
+
+def happened_sql(query: AnyQuery, columns: Mapping[str, str]) -> str:
+    """The events that a query looks at: its value, when and where they happened, and their group."""
+    value = "1" if query.field is None else _value(query.field, columns)
+    groups = "".join(f", {columns[name]} AS g{at}" for at, name in enumerate(query.group_by))
+    kept = renamed(with_unknowns(query.where), columns) if query.where else "true"
+    # A filter is the person's own SQL, checked when the query was.
+    return f"SELECT {value} AS v, {TIME}, {PLACE} {groups} FROM events WHERE {kept}"  # noqa: S608
+
+
+def _value(text: str, columns: Mapping[str, str]) -> str:
+    """A field, or an expression, which has no value in rows that it fails on or makes no number of."""
+    if text in columns:
+        return columns[text]
+    made = f"TRY({renamed(text, columns)})"
+    is_number = f"typeof({made}) NOT IN ('DOUBLE', 'FLOAT') OR NOT isnan(TRY_CAST({made} AS DOUBLE))"
+    return f"CASE WHEN {is_number} THEN {made} END"
+
+
+def _time_sql(query: Query, columns: Mapping[str, str], names: str, whole_from: int) -> str:
+    """Each event in every window that contains it."""
     window = query.window
-    value = "1" if query.field is None else _value(query.field, fields)
-    names = "".join(f", {_quoted(name)}" for name in query.group_by)
-    kept = with_unknowns(query.where) if query.where else "true"
-    found = connection.execute(f"""
-        WITH happened AS (SELECT {value} AS v, {TIME}, {PLACE} {names} FROM events WHERE {kept}),
+    return f"""
+        WITH happened AS ({happened_sql(query, columns)}),
         placed AS (
             SELECT *, {window.offset} + {window.slide} * unnest(generate_series(
                 floor(({TIME} - {window.offset} - {window.range}) / {window.slide} + 1)::BIGINT,
                 floor(({TIME} - {window.offset}) / {window.slide})::BIGINT)) AS {START}
             FROM happened
         )
-        SELECT {START} + {window.range}, {SQL[query.aggregate].format(v="v")}, count(*) {names} FROM placed
+        SELECT {START} + {window.range}, {_answer(query)}, count(*) {names} FROM placed
         WHERE {TIME} < {START} + {window.range} AND {START} >= {whole_from} GROUP BY {START} {names}
-    """).fetchall()  # noqa: S608 (a filter is the person's own SQL, checked when the spec was read)
-    return {(end, tuple(group)): (value, count) for end, value, count, *group in found}
+    """  # noqa: S608
 
 
-def _value(text: str, fields: Iterable[str]) -> str:
-    """A field, or an expression, which has no value in rows that it fails on."""
-    return _quoted(text) if text in fields else f"TRY({text}\n)"
+def _group_sql(query: GroupQuery, columns: Mapping[str, str], names: str, whole_from: int) -> str:
+    window = query.window
+    if isinstance(window, CountWindow):
+        placed, end, needed = _in_counts(window, names), f"max({TIME}) + 1", 0
+    else:  # an event within the gap before it would have made it another session
+        placed, end, needed = _in_sessions(window, names), f"max({TIME}) + {window.gap}", window.gap
+    return f"""
+        WITH happened AS ({happened_sql(query, columns)}), {placed}
+        SELECT {end}, min({TIME}), {_answer(query)}, count(*) {names} FROM placed
+        GROUP BY number {names} HAVING min({TIME}) - {needed} >= {whole_from} ORDER BY number
+    """  # noqa: S608
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+def _in_counts(window: CountWindow, names: str) -> str:
+    """Each event of a group, by its place, in every window that contains it and that is full."""
+    count, every = window.count, window.every
+    return f"""
+        counted AS (
+            SELECT *, row_number() OVER (PARTITION BY 1 {names} {ORDER}) AS n,
+                count(*) OVER (PARTITION BY 1 {names}) AS events FROM happened
+        ),
+        placed AS (
+            SELECT *, unnest(generate_series(
+                (greatest(n, {count}) + {every} - 1) // {every},
+                least(n + {count} - 1, events) // {every})) AS number FROM counted
+        )
+    """  # noqa: S608
+
+
+def _in_sessions(window: SessionWindow, names: str) -> str:
+    """A session begins with an event that none of its group comes before within the gap."""
+    over = f"OVER (PARTITION BY 1 {names} {ORDER})"
+    begins = f"(before IS NULL OR {TIME} - before > {window.gap})::INT"
+    return f"""
+        followed AS (SELECT *, lag({TIME}) {over} AS before FROM happened),
+        placed AS (SELECT *, sum({begins}) {over} AS number FROM followed)
+    """  # noqa: S608
+
+
+def _answer(query: AnyQuery) -> str:
+    return SQL[query.aggregate].format(v="v")
 
 
 def alike(aggregate: str, ours: Any, theirs: Any) -> bool:
     """Equal, or as near as the aggregate promises."""
-    if theirs is None or (ours is None and aggregate in COUNTS):
-        return not ours and not theirs
+    if _is_nothing(theirs) or (ours is None and aggregate in COUNTS):
+        return not ours and (not theirs or _is_nothing(theirs))
     if ours is None:
         return False
     if aggregate in _SPECIAL:
@@ -138,6 +217,11 @@ def alike(aggregate: str, ours: Any, theirs: Any) -> bool:
         tolerance = SQUARED_TOLERANCE if aggregate in SQUARED else TOLERANCE
         return math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
     return bool(ours == theirs)
+
+
+def _is_nothing(theirs: Any) -> bool:
+    """No answer, or no number, as of ∞ - ∞: results tell both in one way."""
+    return theirs is None or (isinstance(theirs, float) and math.isnan(theirs))
 
 
 def _alike_percentile(ours: float, theirs: Sequence[float]) -> bool:
@@ -222,6 +306,7 @@ class Verification:
         self._source = source
         self._types: dict[str, FieldType] = needed_fields(source, timeline.lanes, timeline.group_lanes)
         self._partitions: dict[int, PartitionReport] = {}
+        self._columns = {name: f"f{at}" for at, name in enumerate(self._types)}  # of the table
         self._connection = duckdb.connect(str(directory / "events.duckdb"))
         self._connection.execute(TRY_HOLDS_ERRORS)
 
@@ -252,21 +337,26 @@ class Verification:
         timestamps = part.column(3).to_numpy()[decoded.rows]
         sifted = sift(source, decoded, timestamps, part.column(5)[0].as_py(), report)
         offsets = part.column(2).to_numpy()[decoded.rows]
-        table = decoded.table.append_column(TIME.strip('"'), pa.array(sifted.times))
-        table = table.append_column(PLACE.strip('"'), pa.array(places(partition, offsets)))
-        return table.filter(pa.array(sifted.accepted))
+        columns = {number: decoded.table.column(name) for name, number in self._columns.items()}
+        columns[TIME.strip('"')] = pa.array(sifted.times)
+        columns[PLACE.strip('"')] = pa.array(places(partition, offsets))
+        return pa.table(columns).filter(pa.array(sifted.accepted))
 
     def compared(self, query: AnyQuery, blocks: Iterable[ResultBlock], whole_from: int) -> Comparison:
-        if not isinstance(query, Query):
-            return Comparison(query, "not verified: only windows of time are")
         if query.aggregate not in SQL:
             return Comparison(query, f"not verified: DuckDB has no {query.aggregate}")
         comparison = Comparison(query)
-        mine = {
-            (block.end, group): (value, count)
-            for block in blocks
-            if block.query == query.id
-            for group, value, count in block.rows()
-        }
-        comparison.compare(mine, answers(self._connection, query, self._types, whole_from))
+        own = (block for block in blocks if block.query == query.id)
+        mine = _told(own) if isinstance(query, Query) else told_apart(_told_windows(own))
+        comparison.compare(mine, answers(self._connection, query, self._columns, whole_from))
         return comparison
+
+
+def _told(blocks: Iterable[ResultBlock]) -> Answers:
+    return {(block.end, group): (value, count) for block in blocks for group, value, count in block.rows()}
+
+
+def _told_windows(blocks: Iterable[ResultBlock]) -> Iterator[tuple[int, int, GroupKey, Any, int]]:
+    for block in blocks:
+        for start, (group, value, count) in zip(block.row_starts(), block.rows(), strict=True):
+            yield block.end, start, group, value, count

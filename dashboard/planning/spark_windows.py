@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optimizer.queries import Query
-from streaming.expressions import with_unknowns
-from streaming.verify import PLACE, RANK_ERROR, TIME, Answers, Verification
+from streaming.verify import PLACE, RANK_ERROR, TIME, Answers, Verification, happened_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,20 +86,11 @@ class AcceptedEvents(Verification):
 
     def write(self, query: Query, path: Path) -> None:
         """What a query looks at: its value, time and place in the log, and the fields it groups by."""
-        value = "1" if query.field is None else self._value(query.field)
-        groups = "".join(f", {_quoted(name)} AS g{at}" for at, name in enumerate(query.group_by))
-        kept = with_unknowns(query.where) if query.where else "true"
+        happened = happened_sql(query, self._columns)
         self._connection.execute(
-            f"COPY (SELECT {value} AS v, {TIME} AS time, {PLACE} AS place {groups} FROM events WHERE {kept})"  # noqa: S608 (the person's own SQL, checked when it was saved)
+            f"COPY (SELECT * RENAME ({TIME} AS time, {PLACE} AS place) FROM ({happened}))"  # noqa: S608
             f" TO '{path}' (FORMAT parquet)"
         )
-
-    def _value(self, text: str) -> str:
-        return _quoted(text) if text in self._types else f"TRY({text}\n)"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def answers(spark: "SparkSession", events: Path, query: Query, after: int, until: int) -> Answers:

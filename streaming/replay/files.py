@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streaming.expressions import without_nan
 from streaming.formats.scan.records import record_ends
 from streaming.inference import infer
 from streaming.replay.inputs import BATCH_EVENTS, SAMPLE_EVENTS, Batch, Input, UnreadableEvents, rows
@@ -270,7 +271,9 @@ def _is_instant(kind: pa.DataType) -> bool:
 def _plain(column: pa.Array, time_zone: str) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    return _milliseconds(column, time_zone) if _is_instant(column.type) else column
+    if pa.types.is_float16(column.type):  # of which little can be asked
+        column = column.cast(pa.float32())
+    return _milliseconds(column, time_zone) if _is_instant(column.type) else without_nan(column)
 
 
 def _milliseconds(column: pa.Array, time_zone: str) -> pa.Array:

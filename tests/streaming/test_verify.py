@@ -1,14 +1,17 @@
 """Verification finds what is wrong, allows for an aggregate's own error, and says what it leaves out."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from optimizer.queries import Query, QuerySpec, SessionSpec
+from optimizer.queries import Query
 from optimizer.windows import Window
 from streaming import verify
 from streaming.aggregates import AGGREGATES
@@ -129,6 +132,10 @@ def test_rows_that_one_side_lacks_and_wrong_counts_differ() -> None:
         ("sum", 1.0, 1.0 + 1e-6, False),
         ("sum", None, 0.0, False),
         ("sum", 0.0, None, True),
+        ("sum", None, math.nan, True),
+        ("sum", 1.0, math.nan, False),
+        ("sum", math.inf, math.inf, True),
+        ("sum", math.inf, 1.0, False),
         ("variance", 1.0, 1.0 + 1e-7, True),
         ("count", None, 0, True),
         ("count", 3.0, 4, False),
@@ -175,8 +182,6 @@ def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> 
 def test_what_is_not_verified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = SourceSpec("s", "", "", schema=(("ts", "integer"),), event_time="ts")
     with Verification(tmp_path, source, Timeline()) as verification:
-        (session,) = QuerySpec.single("q", "sum", "ts", (SessionSpec("10ms"),)).queries()
-        assert verification.compared(session, [], 0).left_out == "not verified: only windows of time are"
         monkeypatch.delitem(verify.SQL, "sum")
         timed = Query("q", "q", "sum", "ts", Window(10, 10))
         assert verification.compared(timed, [], 0).left_out == "not verified: DuckDB has no sum"
@@ -190,7 +195,121 @@ def test_windows_are_those_of_the_definition() -> None:
             connection.execute(
                 f"CREATE TABLE events AS SELECT unnest({times}) AS {verify.TIME}, 0 AS {verify.PLACE}"
             )
-            found = verify.answers(connection, Query("q", "q", "count", None, window), ())
+            found = verify.answers(connection, Query("q", "q", "count", None, window), {})
         starts = range(-100 * window.slide + window.offset, 100, window.slide)
         inside = {start: sum(start <= at < start + window.range for at in times) for start in starts}
         assert found == {(start + window.range, ()): (n, n) for start, n in inside.items() if n}
+
+
+def counted(path: Path, name: str, query: dict[str, Any]) -> None:
+    """That a verification of this query finds rows, and none that differ."""
+    [comparison] = verified(path, [{"name": name, "windows": windows([("1m", "1m")]), **query}]).comparisons
+    assert (comparison.left_out, comparison.different, comparison.examples) == ("", 0, [])
+    assert comparison.rows > 1
+
+
+def test_fields_may_have_the_names_that_verification_uses_itself(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    names = (
+        "v",
+        "g0",
+        "f0",
+        "happened",
+        *(name.strip('"') for name in (verify.TIME, verify.PLACE, verify.START)),
+    )
+    events.write_text(
+        "\n".join(
+            json.dumps({"ts": START + 1_000 * at, "x": at} | dict.fromkeys(names, at % 3))
+            for at in range(100)
+        )
+    )
+    for name in names:
+        where = f'"{name}" < 2'
+        counted(events, "group", {"aggregate": "count", "group_by": [name], "where": where})
+        counted(events, "value", {"aggregate": "sum", "field": name, "group_by": ["x"]})
+        counted(events, "both", {"aggregate": "max", "field": f'"{name}" * 2', "group_by": ["x", name]})
+        counted(
+            events,
+            "session",
+            {"aggregate": "sum", "field": name, "group_by": [name], "windows": [{"gap": "1s"}]},
+        )
+
+
+def test_names_that_differ_in_case_alone_are_different_fields(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    lines = [{"ts": START + 1_000 * at, "a": at % 3, "A": at % 2} for at in range(100)]
+    events.write_text("\n".join(map(json.dumps, lines)))
+    counted(events, "plain", {"aggregate": "sum", "field": "a", "group_by": ["A"]})
+    counted(events, "other", {"aggregate": "sum", "field": "A", "group_by": ["a"]})
+
+
+def test_what_is_no_number_is_no_value(tmp_path: Path) -> None:
+    """In a file as well as of an expression, for every aggregate of numbers, in windows of every kind."""
+    events, out = tmp_path / "events.parquet", tmp_path / "out"
+    found = [1.5, math.nan, None, 2.0, math.nan, 4.0] * 20
+    columns = {
+        "ts": pa.array(range(START, START + 120_000, 1_000)),
+        "x": pa.array(found, pa.float64(), from_pandas=False),
+        "small": pa.array(found, pa.float32(), from_pandas=False),
+        "zero": pa.array([0.0, 1.0, 0.0] * 40),
+    }
+    pq.write_table(pa.table(columns), events)
+    queries = [
+        {"name": f"{aggregate} {field}", "aggregate": aggregate, "field": field, "group_by": group_by,
+         "windows": [*windows([("30s", "10s")]), {"gap": "1s"}, {"count": 7, "every": 3}]}
+        for aggregate in ("sum", "mean", "min", "max", "last", "p50", "distinct_count", "count", "top_k")
+        for field, group_by in (("x", []), ("small", ["x"]), ("zero / zero * x", ["zero"]))
+    ]  # fmt: skip
+    for comparison in verified(events, queries).comparisons:
+        assert (comparison.left_out, comparison.examples, comparison.rows > 0) == ("", [], True), (
+            comparison.query
+        )
+    assert "NaN" not in out.read_text()
+    sums = [row for row in map(json.loads, out.read_text().splitlines()) if row["query"] == "sum x"]
+    assert sums[0]["value"] == 11.0  # of ten events
+
+
+def test_infinities_are_what_they_are(tmp_path: Path) -> None:
+    events = tmp_path / "events.parquet"
+    found = [1.0, math.inf, 2.0, -math.inf, 3.0, 4.0] * 20
+    pq.write_table(pa.table({"ts": range(START, START + 120_000, 1_000), "x": found}), events)
+    queries = [
+        {"name": name, "aggregate": name, "field": "x", "windows": windows([("3s", "1s")])}
+        for name in ("sum", "mean", "min", "max")
+    ]
+    for comparison in verified(events, queries).comparisons:
+        assert (comparison.examples, comparison.rows > 100) == ([], True), comparison.query
+
+
+GROUP_WINDOWS = [{"count": 30, "every": 20}, {"count": 3, "every": 7}, {"gap": "2s"}, {"gap": "500ms"}]
+
+
+def test_count_and_session_windows_are_verified(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 5_000)
+    queries = [
+        {"name": name, "aggregate": name, "field": FIELD[aggregate.takes] if name != "exact_sum" else "ts",
+         "windows": GROUP_WINDOWS, "group_by": ["device", "status"][: at % 3],
+         "where": "temp % 2 < 1 OR status = 'ok'" if at % 2 else None}
+        for at, (name, aggregate) in enumerate(AGGREGATES.items())
+    ]  # fmt: skip
+    for comparison in verified(events, queries).comparisons:
+        assert (comparison.left_out, comparison.examples) == ("", []), comparison.query
+        assert comparison.rows > 0
+    several = [{"ts": START, "temp": at, "device": "a"} for at in range(9)]  # all at once
+    events.write_text("\n".join(map(json.dumps, several)))
+    counted(events, "at once", {"aggregate": "sum", "field": "temp", "windows": [{"count": 2, "every": 1}]})
+
+
+@pytest.mark.parametrize("window", GROUP_WINDOWS[::2])
+def test_a_wrong_count_or_session_window_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: dict[str, Any]
+) -> None:
+    events = tmp_path / "events.jsonl"
+    write_events(events, 2_000)
+    query = {"name": "s", "aggregate": "sum", "field": "temp", "windows": [window], "group_by": ["device"]}
+    honest = ResultBlock.row_starts
+    monkeypatch.setattr(ResultBlock, "row_starts", lambda block: [at + (at % 7 == 0) for at in honest(block)])
+    [comparison] = verified(events, [query]).comparisons
+    assert 0 < comparison.different < comparison.rows
+    assert comparison.examples[0].group[1].startswith("from 20")
