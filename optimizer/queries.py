@@ -1,5 +1,7 @@
 """Queries: what people define, checked where it enters, and the single-window queries a plan is made of."""
 
+import difflib
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,9 @@ from optimizer.aggregates import AGGREGATES
 from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.group_windows import CountWindow, GroupQuery, GroupWindow, SessionWindow
 from optimizer.windows import Window
+
+MOST_OVERLAP = 1_000_000  # windows that an event may be in
+_KEYS = ("name", "aggregate", "field", "computations", "windows", "group_by", "where")
 
 
 class InvalidQuery(ValueError):
@@ -28,6 +33,21 @@ class InvalidQuery(ValueError):
         self.sentence = sentence
         self.span = span
         self.suggestion = suggestion
+
+    @property
+    def words(self) -> str:
+        """The sentence, and what may have been meant: for texts, where there is no button to take it."""
+        return self.sentence + did_you_mean(self.suggestion)
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """What may have been meant."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+
+
+def did_you_mean(meant: str | None) -> str:
+    """Behind a sentence."""
+    return f" Did you mean “{meant}”?" if meant else ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +130,16 @@ class SessionSpec:
 
 
 AnyWindowSpec = WindowSpec | CountSpec | SessionSpec
+
+
+def refuse_absurd(windows: Iterable[AnyWindowSpec]) -> None:
+    """Refuse windows that overlap beyond reason; asked where people write them: what is stored stays."""
+    for spec in windows:
+        window = spec.window()
+        if isinstance(window, Window) and window.range > MOST_OVERLAP * window.slide:
+            overlap = -(-window.range // window.slide)
+            why = f"each event would be in {overlap:,} windows, more than {MOST_OVERLAP:,}"
+            raise InvalidQuery("windows", f"{spec.words}: {why}: slide less often.")
 
 
 @dataclass(frozen=True)
@@ -265,9 +295,8 @@ class QuerySpec:
     def from_json(cls, value: Any) -> "QuerySpec":
         if not isinstance(value, dict):
             raise InvalidQuery("query", "A query is an object with a name, an aggregate and windows.")
-        unknown = set(value) - {"name", "aggregate", "field", "computations", "windows", "group_by", "where"}
-        if unknown:
-            raise InvalidQuery("query", f"A query has no “{sorted(unknown)[0]}”.")
+        if problem := unknown_key("A query", value, _KEYS):
+            raise InvalidQuery("query", problem)
         windows = tuple(_window(w) for w in _list(value, "windows"))
         return cls(
             name=_text(value, "name") or "",
@@ -276,6 +305,15 @@ class QuerySpec:
             group_by=tuple(str(name) for name in _list(value, "group_by")),
             where=_text(value, "where") or None,
         )
+
+
+def unknown_key(what: str, value: dict[str, Any], known: Collection[str]) -> str:
+    """A sentence about a key that nobody reads: it may be misspelt; nothing where there is none."""
+    unknown = sorted(set(value).difference(known))
+    if not unknown:
+        return ""
+    meant = closest(unknown[0], set(known).difference(value))
+    return f"{what} has no “{unknown[0]}”.{did_you_mean(meant)}"
 
 
 def _computations(value: dict[str, Any]) -> tuple[Computation, ...]:
@@ -322,19 +360,20 @@ def _window(value: Any) -> AnyWindowSpec:
 
 
 def _count_window(value: dict[str, Any]) -> CountSpec:
-    _refuse_unknown(value, {"count", "every"})
+    _refuse_unknown(value, "count", "every")
     count = _events(value, "count")
     return CountSpec(count, _events(value, "every") if "every" in value else count)
 
 
 def _session_window(value: dict[str, Any]) -> SessionSpec:
-    _refuse_unknown(value, {"gap"})
+    _refuse_unknown(value, "gap")
     if not isinstance(value["gap"], str):
         raise InvalidQuery("windows", f"“gap” must be a duration, such as 30s, not {value['gap']}.")
     return SessionSpec(value["gap"])
 
 
 def _time_window(value: dict[str, Any]) -> WindowSpec:
+    _refuse_unknown(value, "range", "slide", "offset")
     if not isinstance(value["range"], str):
         raise InvalidQuery("windows", "A window is an object with a range and a slide, such as 1m and 10s.")
     return WindowSpec(
@@ -344,10 +383,9 @@ def _time_window(value: dict[str, Any]) -> WindowSpec:
     )
 
 
-def _refuse_unknown(window: dict[str, Any], known: set[str]) -> None:
-    unknown = sorted(set(window) - known)
-    if unknown:
-        raise InvalidQuery("windows", f"A window with a “{sorted(known)[0]}” has no “{unknown[0]}”.")
+def _refuse_unknown(window: dict[str, Any], first: str, *others: str) -> None:
+    if problem := unknown_key(f"A window with a “{first}”", window, (first, *others)):
+        raise InvalidQuery("windows", problem)
 
 
 def _events(window: dict[str, Any], key: str) -> int:

@@ -1,13 +1,12 @@
 """The JSON that `replay`, export, import and the API share: one source and its queries."""
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from optimizer.durations import InvalidDuration, parse_duration
-from optimizer.queries import Computation, InvalidQuery, QuerySpec
+from optimizer.queries import Computation, InvalidQuery, QuerySpec, closest, refuse_absurd, unknown_key
 from streaming import event_time, expressions
 from streaming.aggregates import AGGREGATES
 from streaming.event_time import InvalidTime
@@ -24,6 +23,16 @@ TAKES: dict[str, tuple[FieldType, ...]] = {
     "truths": ("boolean",),
     "anything": ("text", "integer", "number", "boolean"),
 }
+SOURCE_KEYS = (
+    "format",
+    "event_time",
+    "time_unit",
+    "allowed_lateness",
+    "time_pattern",
+    "time_zone",
+    "future_bound",
+    "past_bound",
+)
 WORDS = {"pairs": "numbers", "truths": "true or false"}
 
 
@@ -53,14 +62,16 @@ class Spec:
             raise InvalidSpec(f"The spec is not JSON: {error}.") from error
         if not isinstance(value, dict) or not isinstance(value.get("source"), dict):
             raise InvalidSpec("A spec is an object with a “source” and a list of “queries”.")
+        _refuse_unknown("A spec", value, ("source", "queries"))
         return cls(**source_settings(value["source"]), queries=_queries(value.get("queries")))
 
 
 def source_settings(source: dict[str, Any]) -> dict[str, Any]:
     """How a spec's “source” says that events are read; what it leaves out has its default."""
+    _refuse_unknown("The “source”", source, SOURCE_KEYS)
     return {
         "format": _one_of(source, "format", tuple(FORMATS), "json"),
-        "event_time": source.get("event_time"),
+        "event_time": _field_name(source.get("event_time")),
         "time_unit": _one_of(source, "time_unit", TIME_UNITS, "ms"),
         "allowed_lateness": _lateness(source.get("allowed_lateness", "10s")),
         "time_pattern": _time_pattern(source),
@@ -68,6 +79,17 @@ def source_settings(source: dict[str, Any]) -> dict[str, Any]:
         "future_bound": _bound(source, "future_bound", FUTURE_BOUND_MS),
         "past_bound": _bound(source, "past_bound", None),
     }
+
+
+def _refuse_unknown(what: str, value: dict[str, Any], known: tuple[str, ...]) -> None:
+    if problem := unknown_key(what, value, known):
+        raise InvalidSpec(problem)
+
+
+def _field_name(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise InvalidSpec(f"“event_time” must be the name of a field, not {msgspec.json.encode(value).decode()}.")
 
 
 def _one_of(source: dict[str, Any], key: str, known: tuple[Any, ...], default: Any) -> Any:
@@ -124,9 +146,10 @@ def _queries(value: Any) -> tuple[QuerySpec, ...]:
     for item in value:
         try:
             query = QuerySpec.from_json(item)
+            refuse_absurd(query.windows)
         except InvalidQuery as error:
             name = item.get("name") if isinstance(item, dict) else None
-            raise InvalidSpec(f"Query “{name or len(queries) + 1}”: {error.sentence}") from error
+            raise InvalidSpec(f"Query “{name or len(queries) + 1}”: {error.words}") from error
         if any(query.name == other.name for other in queries):
             raise InvalidSpec(f"Two queries are named “{query.name}”: give each its own name.")
         queries.append(query)
@@ -157,10 +180,8 @@ def _type_of(field: str, types: dict[str, FieldType]) -> FieldType:
     if field in types:
         return types[field]
     if field.isidentifier():
-        close = difflib.get_close_matches(field, types, n=1)
-        raise InvalidQuery(
-            "field", f"No field “{field}”.", span=(0, len(field)), suggestion=close[0] if close else None
-        )
+        span = (0, len(field))
+        raise InvalidQuery("field", f"No field “{field}”.", span=span, suggestion=closest(field, types))
     try:
         return expressions.check_value(field, types)
     except InvalidExpression as error:
@@ -170,7 +191,7 @@ def _type_of(field: str, types: dict[str, FieldType]) -> FieldType:
 def check_groups(group_by: tuple[str, ...], types: dict[str, FieldType]) -> None:
     for name in group_by:
         if name not in types:
-            raise InvalidQuery("group_by", f"No field “{name}”.")
+            raise InvalidQuery("group_by", f"No field “{name}”.", suggestion=closest(name, types))
 
 
 def check_filter(where: str | None, types: dict[str, FieldType]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from optimizer.durations import InvalidDuration, format_duration, parse_duration
-from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpec, WindowSpec
+from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpec, WindowSpec, refuse_absurd
 
 _LINE_ENDS = re.compile(r"[\n;]")
 _EVERY = re.compile(r"\bevery\b", re.IGNORECASE)
@@ -31,8 +31,7 @@ def parse_windows(text: str) -> tuple[AnyWindowSpec, ...]:
     (CountSpec(count=100, every=10), SessionSpec(gap='30s'))
     """
     specs = tuple(spec for line in _LINE_ENDS.split(text) for spec in _line(line))
-    for spec in specs:
-        spec.window()  # refuses what is not a duration, with a sentence
+    refuse_absurd(specs)  # and what is not a duration
     return specs
 
 

@@ -3,7 +3,15 @@ from typing import Any
 import pytest
 
 from optimizer.aggregates import AGGREGATES
-from optimizer.queries import Computation, InvalidQuery, Query, QuerySpec, SessionSpec, WindowSpec
+from optimizer.queries import (
+    Computation,
+    InvalidQuery,
+    Query,
+    QuerySpec,
+    SessionSpec,
+    WindowSpec,
+    refuse_absurd,
+)
 from optimizer.windows import Window
 
 HOT: dict[str, Any] = {
@@ -76,12 +84,51 @@ def test_count_needs_no_field() -> None:
         ),
         ({"group_by": ["device", "device"]}, "group_by", "“device” is in the group-by twice."),
         ({"having": "x"}, "query", "A query has no “having”."),
+        ({"groupby": ["x"]}, "query", "A query has no “groupby”."),
+        (
+            {"windows": [{"range": "1m", "slid": "10s"}]},
+            "windows",
+            "A window with a “range” has no “slid”. Did you mean “slide”?",
+        ),
+        (
+            {"windows": [{"range": "1m", "every": "10s"}]},
+            "windows",
+            "A window with a “range” has no “every”.",
+        ),
+        (
+            {"windows": [{"count": 10, "evry": 5}]},
+            "windows",
+            "A window with a “count” has no “evry”. Did you mean “every”?",
+        ),
     ],
 )
 def test_bad_input_is_refused_beside_its_field(change: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(InvalidQuery) as refused:
         QuerySpec.from_json({**HOT, **change})
     assert (refused.value.field, refused.value.sentence) == (field, sentence)
+
+
+def test_a_misspelt_key_is_told_with_the_one_that_is_missing() -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        minute = [{"range": "1m"}]
+        QuerySpec.from_json({"name": "q", "aggregate": "count", "groupby": ["x"], "windows": minute})
+    assert refused.value.sentence == "A query has no “groupby”. Did you mean “group_by”?"
+
+
+def test_windows_that_overlap_beyond_reason_are_refused_where_they_are_written() -> None:
+    """And read where they are kept."""
+    kept = {**HOT, "windows": [{"range": "3650d", "slide": "1ms"}]}
+    assert QuerySpec.from_json(kept).to_json() == kept
+    refuse_absurd([WindowSpec("1000s", "1ms"), WindowSpec("3650d", "10m"), SessionSpec("1s")])
+    for window, overlap in (
+        (WindowSpec("1000001ms", "1ms"), "1,000,001"),
+        (WindowSpec("3650d", "1ms"), "315,360,000,000"),
+        (WindowSpec("2000001ms", "2ms", "1ms"), "1,000,001"),
+    ):
+        with pytest.raises(InvalidQuery) as refused:
+            refuse_absurd([window])
+        why = f"each event would be in {overlap} windows, more than 1,000,000: slide less often."
+        assert refused.value.sentence == f"{window.words}: {why}"
 
 
 def test_what_is_no_object_is_no_query() -> None:

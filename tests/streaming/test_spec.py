@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from streaming.spec import InvalidSpec, Spec
+from streaming.spec import SOURCE_KEYS, InvalidSpec, Spec
 
 QUERY = {"name": "n", "aggregate": "count", "windows": [{"range": "1m", "slide": "1m"}]}
 
@@ -42,9 +42,40 @@ def test_a_text_s_pattern_and_zone_are_taken_over():
             {"time_unit": "pattern", "time_pattern": "%Q"},
             "“%Q” is not a pattern for a time: write it as %d/%m/%Y %H:%M:%S.",
         ),
+        ({"event_time": ["ts"]}, '“event_time” must be the name of a field, not ["ts"].'),
+        ({"event_time": 5}, "“event_time” must be the name of a field, not 5."),
+        ({"lateness": "1s"}, "The “source” has no “lateness”. Did you mean “allowed_lateness”?"),
+        ({"topic": "t"}, "The “source” has no “topic”."),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_sentence(source, sentence):
     with pytest.raises(InvalidSpec) as refusal:
         spec_of(**source)
     assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"strategy": "best"}, "A spec has no “strategy”."),
+        ({"querys": []}, "A spec has no “querys”."),
+        (
+            {"queries": [QUERY | {"windows": [{"range": "1m", "slid": "10s"}]}]},
+            "Query “n”: A window with a “range” has no “slid”. Did you mean “slide”?",
+        ),
+        (
+            {"queries": [QUERY | {"windows": [{"range": "3650d", "slide": "1ms"}]}]},
+            "Query “n”: 3650d every 1ms: each event would be in 315,360,000,000 windows, more than 1,000,000:"
+            " slide less often.",
+        ),
+    ],
+)
+def test_what_nobody_reads_or_could_compute_is_refused(change, sentence):
+    with pytest.raises(InvalidSpec) as refusal:
+        Spec.read(json.dumps({"source": {"event_time": "ts"}, "queries": [QUERY]} | change).encode())
+    assert str(refusal.value) == sentence
+
+
+def test_all_that_a_source_can_say_is_read():
+    said = dict(zip(SOURCE_KEYS, ("json", "ts", "pattern", "1s", "%Y", "UTC", "1m", "1d")))
+    assert spec_of(**said).past_bound == 86_400_000
