@@ -5,20 +5,40 @@ batch is replayed, which the clock on the wall is not.
 """
 
 from functools import lru_cache
+from typing import Literal
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
 from streaming.lanes import LATEST
-from streaming.sources import SourceSpec
+from streaming.sources import FieldType, SourceSpec
 
+TEXT_UNITS = ("iso", "pattern")
 UNIT_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3}
 FURTHEST_MS = 8.64e15  # 100 million days from 1970, as far as calendars in browsers go
 
 
 class InvalidTime(ValueError):
     """A zone or a pattern that cannot be used; its message is the sentence shown to people."""
+
+
+class UnfitTime(InvalidTime):
+    """A field that cannot hold event times as they are said to be written; `about` is what is wrong."""
+
+    def __init__(self, about: Literal["event_time", "time_unit"], sentence: str) -> None:
+        super().__init__(sentence)
+        self.about = about
+
+
+def check_field(name: str, kind: FieldType | None, unit: str) -> None:
+    """Whether a field of this type can hold the event time; raises UnfitTime."""
+    if kind not in ("integer", "number", "text"):
+        sentence = f"“{name}” cannot hold the event time: choose a number or a text field."
+        raise UnfitTime("event_time", sentence)
+    if (unit in TEXT_UNITS) != (kind == "text"):
+        wanted = "ISO 8601 text or a pattern" if kind == "text" else "one of the numeric units"
+        raise UnfitTime("time_unit", f"“{name}” holds {kind} values: choose {wanted}.")
 
 
 def event_times(
@@ -35,7 +55,7 @@ def event_times(
     column = table.column(source.event_time)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if source.time_unit in ("iso", "pattern"):
+    if source.time_unit in TEXT_UNITS:
         return _parse(column, source)
     milliseconds = np.floor(_in_ms(column.to_numpy(), source.time_unit))
     known = np.abs(milliseconds) <= FURTHEST_MS  # false for NaN too
@@ -53,8 +73,9 @@ def _parse(column: pa.ChunkedArray, source: SourceSpec) -> tuple[np.ndarray, np.
     reading = "try_cast(t AS TIMESTAMPTZ)"
     if source.time_unit == "pattern":
         reading = f"CAST(try_strptime(t, {_quoted(source.time_pattern)}) AS TIMESTAMPTZ)"
-    parsed = _connection(source.time_zone).from_arrow(pa.table({"t": column})).project(f"epoch_ms({reading})")
-    milliseconds = parsed.to_arrow_table().column(0).combine_chunks()
+    with _connection(source.time_zone).cursor() as cursor:  # its own: one that fails is of no use any more
+        parsed = cursor.from_arrow(pa.table({"t": column})).project(f"epoch_ms({reading})")
+        milliseconds = parsed.to_arrow_table().column(0).combine_chunks()
     known = milliseconds.is_valid().to_numpy(zero_copy_only=False)
     times = milliseconds.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return times, known & (np.abs(times) <= FURTHEST_MS)
@@ -70,7 +91,7 @@ def check_zone(time_zone: str) -> None:
 
 def check_pattern(pattern: str) -> None:
     try:
-        _connection("UTC").execute("SELECT try_strptime('', ?)", [pattern])
+        _connection("UTC").cursor().execute("SELECT try_strptime('', ?)", [pattern])
     except duckdb.Error as error:
         sentence = f"“{pattern}” is not a pattern for a time: write it as %d/%m/%Y %H:%M:%S."
         raise InvalidTime(sentence) from error
@@ -82,9 +103,9 @@ def _quoted(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def _connection(time_zone: str) -> duckdb.DuckDBPyConnection:
-    """A database in memory that takes texts without a zone as times of `time_zone`."""
+    """A database in memory, asked by cursors, that takes texts without a zone as times of `time_zone`."""
     connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.execute(f"SET TimeZone = {_quoted(time_zone)}")
+    connection.execute(f"SET GLOBAL TimeZone = {_quoted(time_zone)}")
     return connection
 
 

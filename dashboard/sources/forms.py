@@ -18,7 +18,7 @@ from dashboard.texts import KeyChoice, Line, Lines, control_problem
 from optimizer.durations import InvalidDuration, format_duration, parse_duration
 from optimizer.queries import InvalidQuery
 from streaming import event_time
-from streaming.event_time import InvalidTime
+from streaming.event_time import InvalidTime, UnfitTime
 from streaming.formats.avro import check_schema
 from streaming.formats.columns import Unreadable
 from streaming.registry import InvalidAddress, check_address
@@ -33,7 +33,6 @@ UNIT_CHOICES = [
     ("iso", "ISO 8601 text"),
     ("pattern", "text with a pattern"),
 ]
-TEXT_UNITS = ("iso", "pattern")
 TIME_CHOICES = [
     ("field", "A field of the message"),
     ("message", "Message timestamp"),
@@ -184,22 +183,20 @@ class ReadingForm(forms.Form):
             self._check_event_time(cleaned, dict(cleaned.get("schema") or []))
         return cleaned
 
-    def _check_event_time(self, cleaned: dict[str, Any], types: dict[str, str]) -> None:
+    def _check_event_time(self, cleaned: dict[str, Any], types: dict[str, FieldType]) -> None:
         """Whether the chosen field can hold the event time as it is said to be written."""
         name, unit = cleaned.get("event_time"), cleaned.get("time_unit") or "ms"
         if not name:
             self.add_error("event_time", "Choose the field that holds the event time.")
             return
-        kind = types.get(name)
-        if types and kind not in ("integer", "number", "text"):
-            self.add_error(
-                "event_time", f"“{name}” cannot hold the event time: choose a number or a text field."
-            )
-        elif types and (unit in TEXT_UNITS) != (kind == "text"):
-            wanted = "ISO 8601 text or a pattern" if kind == "text" else "one of the numeric units"
-            self.add_error("time_unit", f"“{name}” holds {kind} values: choose {wanted}.")
-        elif unit == "pattern":
-            self._check_pattern(cleaned.get("time_pattern", ""))
+        try:
+            if types:
+                event_time.check_field(name, types.get(name), unit)
+        except UnfitTime as problem:
+            self.add_error(problem.about, str(problem))
+        else:
+            if unit == "pattern":
+                self._check_pattern(cleaned.get("time_pattern", ""))
 
     def _check_pattern(self, pattern: str) -> None:
         try:

@@ -15,18 +15,23 @@ from optimizer import Statistics, optimize
 from optimizer.kernels import ALIASES, kernel_named
 from optimizer.plan import Plan
 from optimizer.queries import AnyQuery, InvalidQuery, QuerySpec
+from streaming import event_time
 from streaming.accounting import Counts
+from streaming.event_time import UnfitTime
 from streaming.left_out import LeftOut
-from streaming.replay.engine import Engine
+from streaming.replay.engine import Engine, TooManyResults
 from streaming.replay.inputs import Input
 from streaming.replay.results import write_results
-from streaming.sources import SourceSpec
+from streaming.sources import SourceSpec, TimeUnit
 from streaming.spec import InvalidSpec, Spec, check_fields
 from streaming.task import needed_fields
 from streaming.verify import Comparison, Verification
 
+__all__ = ["MOST_RESULTS", "Progress", "Replay", "Summary", "Tell", "TooManyResults", "by_message_times"]
+
 SOURCE = "replay"
 DEFAULT_STRATEGY = "weave_share"
+MOST_RESULTS = 10_000_000  # are held in memory: each is 12 bytes to 330, the less the more groups there are
 
 
 @dataclass(frozen=True)
@@ -49,10 +54,6 @@ class Summary:
 
 
 Tell = Callable[[Progress], None]
-
-
-class TooManyResults(ValueError):
-    """More than can be kept; the message is the sentence shown to people."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,13 @@ class Replay:
         _check(read, spec)
         return cls(read, spec, source, _plan(spec, DEFAULT_STRATEGY, None))
 
-    def run(self, out: Path, tell: Tell, verify: bool = False) -> Summary:
-        """Write the final results to `out`; `verify` compares them with DuckDB's."""
+    def run(self, out: Path, tell: Tell, verify: bool = False, most_results: int = MOST_RESULTS) -> Summary:
+        """Write the final results to `out`; `verify` compares them with DuckDB's.
+
+        Raises TooManyResults, and has written nothing then.
+        """
         began = time.monotonic()
-        engine = Engine(self.source, self.plan, self.read.partitions, self.read.whole)
+        engine = self._engine(most_results)
         with ExitStack() as stack:
             verification = None
             if verify:
@@ -102,21 +106,16 @@ class Replay:
 
     def computed(self, tell: Tell, most_results: int) -> Engine:
         """All that the log brings, its newest windows left open as they are; refuses too many results."""
-        engine = Engine(self.source, self.plan, self.read.partitions, self.read.whole)
+        engine = self._engine(most_results)
         now = int(time.time() * 1000)
         fields = needed_fields(self.source, engine.timeline.lanes, engine.timeline.group_lanes)
-        results = 0
         for batch in self.read.batches(fields, now):
-            known = len(engine.blocks)
             engine.take(batch.rows)
-            results += sum(block.size for block in engine.blocks[known:])
-            if results > most_results:
-                raise TooManyResults(
-                    f"There would be more than {most_results:,} results:"
-                    " begin later, slide less often or group by fewer fields."
-                )
             tell(Progress("reading", engine.counts.read, batch.done, self.read.total))
         return engine
+
+    def _engine(self, most_results: int) -> Engine:
+        return Engine(self.source, self.plan, self.read.partitions, self.read.whole, most_results)
 
     def _read(self, engine: Engine, verification: Verification | None, tell: Tell) -> None:
         now = int(time.time() * 1000)
@@ -149,11 +148,27 @@ def _check(read: Input, spec: Spec) -> None:
         raise InvalidSpec("A replay needs an “event_time” field: a file's lines have no timestamps.")
     if spec.event_time is not None and spec.event_time not in read.types:
         raise InvalidSpec(f"No field “{spec.event_time}” in {read.name}: it cannot be the event time.")
+    _check_event_time(read, spec)
     for query in spec.queries:
         try:
             check_fields(query, read.types)
         except InvalidQuery as error:
-            raise InvalidSpec(f"Query “{query.name}”: {error.sentence}") from error
+            raise InvalidSpec(f"Query “{query.name}”: {error.words}") from error
+
+
+def _check_event_time(read: Input, spec: Spec) -> None:
+    name = spec.event_time
+    if name is None:
+        return
+    try:
+        event_time.check_field(name, read.types[name], _time_unit(read, spec))
+    except UnfitTime as error:
+        raise InvalidSpec(str(error)) from error
+
+
+def _time_unit(read: Input, spec: Spec) -> TimeUnit:
+    """As the spec says, but for fields that the input itself knows to be instants."""
+    return read.times.get(spec.event_time or "", spec.time_unit)
 
 
 def _source(read: Input, spec: Spec) -> SourceSpec:
@@ -164,7 +179,7 @@ def _source(read: Input, spec: Spec) -> SourceSpec:
         format=read.format,
         schema=tuple(read.types.items()),
         event_time=spec.event_time,
-        time_unit=read.times.get(spec.event_time or "", spec.time_unit),
+        time_unit=_time_unit(read, spec),
         allowed_lateness=spec.allowed_lateness,
         time_pattern=spec.time_pattern,
         time_zone=spec.time_zone,

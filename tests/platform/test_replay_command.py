@@ -1,5 +1,6 @@
 """`replay` as people call it: what it prints, what it leaves behind, and what it says of mistakes."""
 
+import errno
 import json
 import os
 import subprocess
@@ -130,6 +131,10 @@ def test_a_table_says_what_is_not_verified() -> None:
         ({"strategy": "wovn"}, "No strategy “wovn”: use one of no_share, "),
         ({"kernel": "flatfet"}, "No kernel “flatfet”: use one of slickdeque, "),
         ({"kernel": "sparse_table"}, "The kernel “sparse_table” cannot compute sum, which is not idempo"),
+        ({"spec": Path("/usr")}, "/usr is a directory: name the file of the spec."),
+        ({"out": Path("/usr")}, "/usr is a directory: name a file to write to."),
+        ({"most_results": 4}, "There would be more than 4 results: begin later, slide less often or group by "
+         "fewer fields. --most-results allows more, where there is memory for them."),
     ],
 )  # fmt: skip
 def test_a_mistake_is_answered_by_a_sentence(
@@ -139,6 +144,40 @@ def test_a_mistake_is_answered_by_a_sentence(
         run(**files | change)
     assert str(problem.value).startswith(sentence)
     assert not files["out"].exists()
+
+
+def test_a_directory_that_cannot_be_written_to_is_told_before_the_work(
+    files: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**where: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(command.tempfile, "TemporaryFile", refused)
+    with pytest.raises(Problem) as problem:
+        run(**files | {"events": "nowhere.jsonl"})
+    assert str(problem.value) == f"{files['out'].parent} cannot be written to: Permission denied."
+
+
+@pytest.mark.parametrize(
+    ("windows", "told"),
+    [
+        ([{"range": "1m"}], "1 window in 1 tree.\n"),
+        ([{"range": "1m"}, {"gap": "1s"}], "2 windows in 2 trees.\n"),
+    ],
+)
+def test_what_is_planned_is_said(
+    files: dict[str, Any], windows: list[Any], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files["spec"].write_text(json.dumps({"source": SOURCE, "queries": [QUERY | {"windows": windows}]}))
+    run(**files, most_results=1_000)
+    assert capsys.readouterr().err.startswith(told)
+
+
+@pytest.mark.parametrize("typed", ["0", "-3", "many"])
+def test_a_bound_that_is_none_is_refused(files: dict[str, Any], typed: str) -> None:
+    arguments = [f"--{name}={value}" for name, value in files.items()]
+    with pytest.raises(CommandError, match=f"“{typed}” is not a number of results: write it as 20,000,000.$"):
+        call_command("replay", *arguments, f"--most-results={typed}")
 
 
 def test_a_field_that_is_not_in_the_data_is_named(files: dict[str, Any]) -> None:

@@ -41,4 +41,4 @@ def test_every_option_is_in_the_document() -> None:
     parser = ArgumentParser(add_help=False)
     Command().add_arguments(parser)  # type: ignore[arg-type]
     options = {option for action in parser._actions for option in action.option_strings}
-    assert options == set(re.findall(r"`(--[a-z]+)`", DOCUMENT[: DOCUMENT.index("## An example")]))
+    assert options == set(re.findall(r"`(--[a-z-]+)`", DOCUMENT[: DOCUMENT.index("## An example")]))

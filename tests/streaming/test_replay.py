@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from optimizer.strategies import STRATEGIES
-from streaming.replay import Replay, Summary
+from streaming.replay import Replay, Summary, TooManyResults, engine
 from streaming.replay.files import open_file
 from streaming.spec import InvalidSpec, Spec
 from tests.streaming import oracle
@@ -108,7 +108,9 @@ def test_malformed_and_late_lines_are_left_out_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"field": "tmep"}, "Query “s”: No field “tmep”."),
+        ({"field": "tmep"}, "Query “s”: No field “tmep”. Did you mean “temp”?"),
+        ({"where": "tmep > 3"}, "Query “s”: No field “tmep” (character 1). Did you mean “temp”?"),
+        ({"group_by": ["devise"]}, "Query “s”: No field “devise”. Did you mean “device”?"),
         ({"where": "status = "}, "Query “s”: The filter is not complete or has a slip at character 8."),
         ({"group_by": ["room"]}, "Query “s”: No field “room”."),
         ({"field": "device"}, "Query “s”: “device” is text; the sum needs numbers."),
@@ -227,3 +229,104 @@ def test_a_failure_leaves_what_was_there_before(tmp_path, monkeypatch):
         replay(events, spec_of(FAMILY), out)
     assert out.read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl", "results.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("of_events", "source", "sentence"),
+    [
+        ("text", {}, "“at” holds text values: choose ISO 8601 text or a pattern."),
+        (1, {"time_unit": "iso"}, "“at” holds integer values: choose one of the numeric units."),
+        (
+            0.5,
+            {"time_unit": "pattern", "time_pattern": "%Y"},
+            "“at” holds number values: choose one of the numeric units.",
+        ),
+        (True, {}, "“at” cannot hold the event time: choose a number or a text field."),
+    ],
+)
+def test_an_event_time_of_another_kind_is_refused_in_a_sentence(tmp_path, of_events, source, sentence):
+    events = tmp_path / "events.jsonl"
+    events.write_text(json.dumps({"at": of_events}))
+    spec = spec_of([{"name": "n", "aggregate": "count", "windows": windows([("1m", "1m")])}])
+    spec["source"] |= {"event_time": "at", **source}
+    with pytest.raises(InvalidSpec) as refusal:
+        replay(events, spec, tmp_path / "out")
+    assert str(refusal.value) == sentence
+
+
+ASKED = [
+    {"name": "sum", "aggregate": "sum", "field": "temp", "windows": windows([("1m", "1s"), ("45s", "20s")]),
+     "group_by": ["device"]},
+    {"name": "all", "aggregate": "max", "field": "temp", "windows": windows([("10s", "10s"), ("7m", "1s")])},
+]  # fmt: skip
+
+
+def test_windows_that_are_answered_some_at_a_time_have_the_answers_of_all_at_once(tmp_path, monkeypatch):
+    events, whole, parts = tmp_path / "events.jsonl", tmp_path / "whole", tmp_path / "parts"
+    write_events(events, 3_000)
+    replay(events, spec_of(ASKED), whole)
+    monkeypatch.setattr(engine, "ANSWERS_AT_ONCE", 200)
+    replay(events, spec_of(ASKED), parts)
+    assert parts.read_bytes() == whole.read_bytes()
+    assert read_rows(parts) == oracle.answers(events, spec_of(ASKED))
+
+
+@pytest.mark.parametrize("query", [*ASKED, ASKED[0] | {"windows": [{"count": 1, "every": 1}]}])
+def test_more_results_than_wanted_are_refused_before_they_are_made(tmp_path, monkeypatch, query):
+    events, out = tmp_path / "events.jsonl", tmp_path / "out"
+    write_events(events, 500)
+    read = Spec.read(json.dumps(spec_of([query])).encode())
+
+    def run(most: int) -> Summary:
+        planned = Replay.planned(open_file(events, "UTC"), read)
+        return planned.run(out, lambda _: None, most_results=most)
+
+    made = run(10_000_000).results
+    assert run(made).results == made
+    out.write_text("before")
+    with pytest.raises(TooManyResults, match=f"^There would be more than {made - 1:,} results: begin later"):
+        run(made - 1)
+    assert out.read_text() == "before"
+
+
+def test_an_event_far_ahead_does_not_fill_the_memory(tmp_path, monkeypatch):
+    """Of a hundred billion windows that one batch closes, few are made before they are too many."""
+    events = tmp_path / "events.jsonl"
+    hours = [{"ts": START + 3_600_000 * hour} for hour in range(87_600)]
+    events.write_text("\n".join(map(json.dumps, hours)))
+    query = {"name": "n", "aggregate": "count", "windows": windows([("1000s", "1ms")])}
+    read = Spec.read(json.dumps(spec_of([query])).encode())
+    made = 0
+    emit = engine._Shard._emit
+
+    def noted(self, member, ends, *others):
+        nonlocal made
+        made += len(ends)
+        emit(self, member, ends, *others)
+
+    monkeypatch.setattr(engine, "ANSWERS_AT_ONCE", 10_000)
+    monkeypatch.setattr(engine._Shard, "_emit", noted)
+    with pytest.raises(TooManyResults):
+        Replay.planned(open_file(events, "UTC"), read).run(
+            tmp_path / "out", lambda _: None, most_results=50_000
+        )
+    assert made < 70_000
+
+
+def test_years_without_events_take_no_time(tmp_path, monkeypatch):
+    events, out = tmp_path / "events.jsonl", tmp_path / "out"
+    years = [{"ts": year * 31_536_000_000, "device": f"d{year}"} for year in range(30)]
+    events.write_text("\n".join(map(json.dumps, years)))
+    monkeypatch.setattr(engine, "ANSWERS_AT_ONCE", 10)
+    query = {"name": "n", "aggregate": "count", "windows": windows([("2s", "1s")]), "group_by": ["device"]}
+    answered = 0
+    answer = engine.Shard._answer_finals
+
+    def noted(*those):
+        nonlocal answered
+        answered += 1
+        answer(*those)
+
+    monkeypatch.setattr(engine.Shard, "_answer_finals", noted)
+    assert replay(events, spec_of([query]), out).results == 60
+    assert answered < 200

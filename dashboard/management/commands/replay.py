@@ -1,8 +1,11 @@
 """`replay`: back-test queries over a file or a topic, with the job's own map task, shard and kernels."""
 
+import errno
 import os
 import sys
+import tempfile
 import time
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from dashboard.instants import InvalidInstant, parse_instant
 from dashboard.platform.meter import Meter
 from dashboard.platform.problems import Problem, as_problems
+from optimizer.explain import plural
 from optimizer.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -46,20 +50,27 @@ class Command(BaseCommand):
             "--verify", action="store_true", help="compute all again with DuckDB, and compare"
         )
 
+        parser.add_argument(
+            "--most-results",
+            type=_number_of_results,
+            metavar="N",
+            help="stop where there would be more; by default 10,000,000, as they are held in memory",
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Before anything compiled is imported: set-up has filled this cache.
         os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.VAR_DIR / "numba"))
         out = options["out"]
-        if not out.absolute().parent.is_dir():
-            raise Problem(f"There is no directory {out.absolute().parent} to write {out.name} to.")
         with as_problems():
+            _check_out(out)
             try:
                 replay = _prepared(options)
             except KeyboardInterrupt as error:
                 raise Problem(_stopped(None, out), returncode=INTERRUPTED) from error
-            self._replay(replay, out, options["verify"])
+            self._replay(replay, out, options)
 
-    def _replay(self, replay: "Replay", out: Path, verify: bool) -> None:
+    def _replay(self, replay: "Replay", out: Path, options: dict[str, Any]) -> None:
+        from streaming.replay import MOST_RESULTS, TooManyResults
         from streaming.replay.inputs import UnreadableEvents
 
         meter = Meter(sys.stderr)
@@ -69,10 +80,11 @@ class Command(BaseCommand):
             last[:] = [progress]
             meter.show(progress.step, progress.events, progress.done, progress.total)
 
-        plan = replay.plan
-        print(f"{len(plan.all_queries)} windows in {len(plan.all_trees)} trees.", file=sys.stderr, flush=True)
+        print(_planned(replay), file=sys.stderr, flush=True)
         try:
-            done = replay.run(out, tell, verify)
+            done = replay.run(out, tell, options["verify"], options["most_results"] or MOST_RESULTS)
+        except TooManyResults as error:
+            raise Problem(f"{error} --most-results allows more, where there is memory for them.") from error
         except UnreadableEvents as error:
             raise Problem(str(error)) from error
         except KeyboardInterrupt as error:
@@ -88,7 +100,8 @@ class Command(BaseCommand):
         for name, (count, reason) in done.left_out.items():
             self.stderr.write(f"“{name}” left {count:,} value{'' if count == 1 else 's'} out: {reason}")
         self.stdout.write(
-            f"{done.results:,} results of {counts.accepted:,} events in {done.seconds:.1f} s → {out}\n"
+            f"{_counted(done.results, 'result')} of {_counted(counts.accepted, 'event')}"
+            f" in {done.seconds:.1f} s → {out}\n"
             f"read {counts.read:,} ({counts.read / done.seconds:,.0f} events/s), "
             f"accepted {counts.accepted:,}, malformed {counts.malformed:,}, late {counts.late:,}, "
             f"from the future {counts.future:,}, from the far past {counts.past:,}"
@@ -99,6 +112,38 @@ class Command(BaseCommand):
         if different:
             rows = sum(comparison.rows for comparison in done.comparisons)
             raise Problem(f"{different:,} of {rows:,} rows differ from DuckDB's.")
+
+
+def _number_of_results(typed: str) -> int:
+    digits = typed.replace(",", "")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise ArgumentTypeError(f"“{typed}” is not a number of results: write it as 20,000,000.")
+    return int(digits)
+
+
+def _check_out(out: Path) -> None:
+    """Before the work, not after it."""
+    directory = out.absolute().parent
+    if not directory.is_dir():
+        raise Problem(f"There is no directory {directory} to write {out.name} to.")
+    if out.is_dir():
+        raise Problem(f"{out} is a directory: name a file to write to.")
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise Problem(f"{directory} cannot be written to: {error.strerror}.") from error
+
+
+def _planned(replay: "Replay") -> str:
+    plan = replay.plan
+    return f"{_counted(len(plan.all_queries), 'window')} in {_counted(len(plan.all_trees), 'tree')}."
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {plural(what, f'{what}s', count)}"
 
 
 def _prepared(options: dict[str, Any]) -> "Replay":
@@ -123,6 +168,8 @@ def _spec(path: Path) -> "Spec":
         return Spec.read(path.read_bytes())
     except FileNotFoundError as error:
         raise Problem(f"There is no file {path}.") from error
+    except IsADirectoryError as error:
+        raise Problem(f"{path} is a directory: name the file of the spec.") from error
 
 
 def _input(options: dict[str, Any], spec: "Spec") -> "Input":

@@ -66,6 +66,12 @@ def computing(aggregate: str, field: str | None = None) -> dict:
         ),
         ({"windows_text": ""}, "windows", "Give at least one window, such as 1m every 10s."),
         ({"windows_text": "1m, 60s"}, "windows", "60s every 60s is there twice."),
+        (
+            {"windows_text": "1m, 3650d every 1ms"},
+            "windows",
+            "3650d every 1ms: each event would be in 315,360,000,000 windows, more than 1,000,000:"
+            " slide less often.",
+        ),
         ({"group_by": ("regoin",)}, "group_by", "No field “regoin” in sensors."),
         ({"where": "ok AND tmep > 2"}, "where", "No field “tmep” in sensors (character 8)."),
     ],
