@@ -196,6 +196,7 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
     """Let DuckDB bind the expression to the field types."""
     # A row without values: what fails on some value is no slip, what fails without any is.
     row = pa.table({name: pa.array([None], ARROW_TYPES[kind]) for name, kind in types.items()})
+    expression, row = _told_apart(expression, row)
     try:
         relation = _database(tries=False).cursor().from_arrow(row).project(f"({_sql(expression)}) AS kept")
         kind = relation.types[0]
@@ -242,6 +243,7 @@ def keeps(expression: str, table: pa.Table) -> np.ndarray:
 
 def decided(expression: str, table: pa.Table) -> Computed:
     """Which rows the filter keeps: unknown (NULL) is not kept, as in a WHERE."""
+    expression, table = _told_apart(expression, table)
     try:
         return Computed(_projected(_sql(expression), table))
     except duckdb.Error as error:
@@ -285,12 +287,22 @@ def renamed(expression: str, columns: Mapping[str, str]) -> str:
 
 def values(expression: str, table: pa.Table) -> Computed:
     """A computed field; what is no number (NaN), as of 0.0 / 0.0, is no value."""
+    expression, table = _told_apart(expression, table)
     try:
         return Computed(without_nan(_projected(_sql(expression), table)))
     except duckdb.Error as error:
         why = _first_line(error)
     made, failed = _tried(_sql(expression), table)
     return Computed(without_nan(made), failed, why)
+
+
+def _told_apart(expression: str, table: pa.Table) -> tuple[str, pa.Table]:
+    """Both with other names where names differ in case alone: DuckDB would take one field for the other."""
+    names = table.column_names
+    if len({name.casefold() for name in names}) == len(names):
+        return expression, table
+    columns = {name: f"f{at}" for at, name in enumerate(names)}
+    return renamed(expression, columns), table.rename_columns(list(columns.values()))
 
 
 def without_nan(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -185,3 +185,21 @@ def test_a_condition_that_fails_is_unknown(filter_, kept, fails):
     assert computed.holds.nonzero()[0].tolist() == kept
     assert computed.failures()[0] == fails
     assert bool(computed.why) == (computed.failed is not None)
+
+
+def test_names_that_differ_in_case_alone_are_different_fields():
+    table = pa.table({"a": ["x", "y", "x"], "A": [1.0, 2.0, 3.0]})
+    check("A > 1 AND a = 'x'", {"a": "text", "A": "number"})
+    assert check_value("A * 2", {"a": "text", "A": "number"}) == "number"
+    assert keeps("A > 1 AND a = 'x'", table).tolist() == [False, False, True]
+    assert values("A * 2", table).column.to_pylist() == [2.0, 4.0, 6.0]
+    failing = decided("CAST(a AS INT) = A OR A = 2", table)
+    assert failing.holds.tolist() == [False, True, False] and failing.failures()[0] == 2
+
+
+def test_what_is_no_number_is_no_value():
+    table = pa.table({"x": [0.0, 1.0, None], "t": ["1", "x", "1"]})
+    assert values("x / x", table).column.to_pylist() == [None, 1.0, None]
+    computed = values("CAST(t AS INT) * x / x", table)  # fails on the second
+    assert computed.column.to_pylist() == [None, None, None]
+    assert computed.failures()[0] == 1

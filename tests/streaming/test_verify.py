@@ -241,6 +241,8 @@ def test_names_that_differ_in_case_alone_are_different_fields(tmp_path: Path) ->
     events.write_text("\n".join(map(json.dumps, lines)))
     counted(events, "plain", {"aggregate": "sum", "field": "a", "group_by": ["A"]})
     counted(events, "other", {"aggregate": "sum", "field": "A", "group_by": ["a"]})
+    where = "A = 1 AND NOT a = 1 AND CAST(a AS INT) / A < 3"
+    counted(events, "computed", {"aggregate": "sum", "field": "a + A * 100", "where": where})
 
 
 def test_what_is_no_number_is_no_value(tmp_path: Path) -> None:
