@@ -58,6 +58,9 @@ class InferredField:
     time_unit: TimeUnit | None = None  # the unit if its values look like instants
 
 
+ODD_NAME = "Its name has a quote or a backslash, so it cannot be used."
+
+
 @dataclass(frozen=True)
 class Inference:
     """The fields in the order in which they first appear, and how many messages could be read."""
@@ -101,7 +104,10 @@ def _fields(objects: list[dict[str, Any]], path: str) -> Iterator[InferredField]
         values = [item.get(name) for item in objects]
         present = [value for value in values if value is not None]
         is_object = any(present) and all(isinstance(value, dict) for value in present)
-        if path and "." in name:
+        if has_odd_characters(name):
+            example = _example(present[0]) if present else "null"
+            yield InferredField(path + name, None, 0.0, example, ODD_NAME)
+        elif path and "." in name:
             example = _example(present[0]) if present else "null"
             yield InferredField(
                 path + name, None, 0.0, example, "Its name has a dot, so no path leads to it."
@@ -110,6 +116,15 @@ def _fields(objects: list[dict[str, Any]], path: str) -> Iterator[InferredField]
             yield from _fields([value or {} for value in values], f"{path}{name}.")
         else:
             yield _field(path + name, values)
+
+
+def has_odd_characters(name: str) -> bool:
+    """Whether a name has what JSON writes otherwise than it is: no reader looks for such a key.
+
+    >>> has_odd_characters('5" pipes'), has_odd_characters("room temperature, °C")
+    (True, False)
+    """
+    return any(character in '"\\' or character < " " for character in name)
 
 
 def _decode(value: bytes | None) -> dict[str, Any] | None:
@@ -174,7 +189,7 @@ def _field(name: str, values: list[Any]) -> InferredField:
     note = (
         ""
         if share == 1
-        else f"{_percent(1 - share)} of the messages hold something else and would be refused."
+        else f"{_percent(1 - share)} of the messages hold something else, which counts as no value."
     )
     fitting = [value for value in present if _fits(value, kind)]
     return InferredField(name, kind, missing, example, note, guess_time_unit(fitting))  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from streaming import event_time
 from streaming.event_time import InvalidTime, UnfitTime
 from streaming.formats.avro import check_schema
 from streaming.formats.columns import Unreadable
+from streaming.inference import has_odd_characters
 from streaming.registry import InvalidAddress, check_address
 from streaming.sources import FUTURE_BOUND_MS, FieldType
 from streaming.spec import check_fields
@@ -170,6 +171,11 @@ class ReadingForm(forms.Form):
         problem = next(filter(None, map(control_problem, used)), "")
         if problem:
             raise forms.ValidationError(problem)
+        odd = next(filter(has_odd_characters, used), None)
+        if odd is not None:
+            raise forms.ValidationError(
+                f"“{odd}” has a quote or a backslash in its name, so it cannot be used."
+            )
         if not all(used) or len(set(used)) < len(used):
             raise forms.ValidationError("Give every field a name of its own.")
         return fields

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streaming.formats import FormatOptions
 from streaming.formats.avro import records
-from streaming.inference import guess_time_unit, infer, infer_objects
+from streaming.inference import ODD_NAME, guess_time_unit, infer, infer_objects
 from tests.avro import LOGICAL, LOGICAL_RECORD, written
 
 
@@ -45,7 +45,7 @@ def test_true_and_false_are_not_numbers() -> None:
 def test_the_most_frequent_kind_wins_and_the_rest_is_noted() -> None:
     field = infer(encoded({"a": 1}, {"a": 2}, {"a": "x"}, {"a": 4})).fields[0]
     assert field.type == "integer"
-    assert field.note == "25 % of the messages hold something else and would be refused."
+    assert field.note == "25 % of the messages hold something else, which counts as no value."
 
 
 def test_absent_and_null_values_count_as_missing() -> None:
@@ -55,6 +55,17 @@ def test_absent_and_null_values_count_as_missing() -> None:
     }
     assert fields["a"].missing == 0.75
     assert fields["b"].missing == 0.25
+
+
+def test_keys_that_json_writes_otherwise_than_they_are_cannot_be_used() -> None:
+    fields = infer(encoded({'5"': 1, "a\\b": 2, "c": {'d"': 3, "ä é": 4}})).fields
+    assert {field.name: field.type for field in fields} == {
+        '5"': None,
+        "a\\b": None,
+        'c.d"': None,
+        "c.ä é": "integer",
+    }
+    assert {field.note for field in fields if field.type is None} == {ODD_NAME}
 
 
 def test_nested_fields_are_found_by_path_and_lists_are_left_out_with_a_note() -> None:

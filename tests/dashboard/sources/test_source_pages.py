@@ -105,6 +105,7 @@ def test_the_message_timestamp_needs_no_field(as_ana: Client) -> None:
         ({"event_time": "nosuch"}, "“nosuch” cannot hold the event time"),
         ({"event_time": "device"}, "“device” holds text values: choose ISO 8601 text or a pattern."),
         ({"time_unit": "iso"}, "“ts” holds integer values: choose one of the numeric units."),
+        ({"field": ["ts", "a\\b", "temp"]}, "“a\\b” has a quote or a backslash in its name"),
     ],
 )
 def test_bad_input_is_refused_beside_its_field(
