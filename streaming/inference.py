@@ -58,6 +58,11 @@ class InferredField:
     time_unit: TimeUnit | None = None  # the unit if its values look like instants
 
 
+MOST_EXACT = 2**53  # beyond it floats, which all numbers are to queries, skip whole numbers
+INEXACT = (
+    f"Holds whole numbers beyond {MOST_EXACT:,}, which become the nearest that 64-bit floats have: "
+    "identifiers so long are told apart as texts only."
+)
 ODD_NAME = "Its name has a quote or a backslash, so it cannot be used."
 
 
@@ -77,7 +82,7 @@ class Inference:
     def event_time(self) -> InferredField | None:
         """The field that most likely holds the event time."""
         candidates = [field for field in self.fields if field.time_unit is not None]
-        return min(candidates, key=_name_rank, default=None)
+        return min(candidates, key=lambda field: _name_rank(field.name), default=None)
 
 
 def infer(values: Sequence[bytes | None], message_format: str = "json") -> Inference:
@@ -186,13 +191,15 @@ def _field(name: str, values: list[Any]) -> InferredField:
     example = _example(next(value for value in present if _fits(value, kind)))
     if kind in ("object", "list", "bytes"):
         return InferredField(name, None, missing, example, f"Holds {_WORDS[kind]}, which queries cannot use.")
-    note = (
-        ""
-        if share == 1
-        else f"{_percent(1 - share)} of the messages hold something else, which counts as no value."
-    )
     fitting = [value for value in present if _fits(value, kind)]
-    return InferredField(name, kind, missing, example, note, guess_time_unit(fitting))  # type: ignore[arg-type]
+    unit = guess_time_unit(fitting)
+    notes = []
+    if share < 1:
+        notes.append(f"{_percent(1 - share)} of the messages hold something else, which counts as no value.")
+    is_time = unit is not None and _name_rank(name) < len(_TIME_NAMES)  # else ids may look like nanoseconds
+    if kind == "integer" and not is_time and max(map(abs, fitting)) > MOST_EXACT:
+        notes.append(INEXACT)
+    return InferredField(name, kind, missing, example, " ".join(notes), unit)  # type: ignore[arg-type]
 
 
 def _kind(present: list[Any]) -> tuple[str, float]:
@@ -249,6 +256,6 @@ def _is_iso(text: str) -> bool:
     return True
 
 
-def _name_rank(field: InferredField) -> int:
-    name = field.name.lower()
+def _name_rank(name: str) -> int:
+    name = name.lower()
     return _TIME_NAMES.index(name) if name in _TIME_NAMES else len(_TIME_NAMES)

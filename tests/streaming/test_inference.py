@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streaming.formats import FormatOptions
 from streaming.formats.avro import records
-from streaming.inference import ODD_NAME, guess_time_unit, infer, infer_objects
+from streaming.inference import INEXACT, ODD_NAME, guess_time_unit, infer, infer_objects
 from tests.avro import LOGICAL, LOGICAL_RECORD, written
 
 
@@ -46,6 +46,12 @@ def test_the_most_frequent_kind_wins_and_the_rest_is_noted() -> None:
     field = infer(encoded({"a": 1}, {"a": 2}, {"a": "x"}, {"a": 4})).fields[0]
     assert field.type == "integer"
     assert field.note == "25 % of the messages hold something else, which counts as no value."
+
+
+def test_whole_numbers_that_floats_do_not_tell_apart_are_noted() -> None:
+    values = {"a": -(2**53) - 1, "b": 2**53, "ts": 1_767_225_600_000_000_000, "id": 1_767_225_600_000_000_123}
+    fields = infer(encoded(values, {"a": 1, "b": 2})).fields
+    assert [field.name for field in fields if field.note == INEXACT] == ["a", "id"]
 
 
 def test_absent_and_null_values_count_as_missing() -> None:
