@@ -11,7 +11,7 @@ from pyspark.sql.streaming import StreamingQuery
 from benchmarks.engine import feed
 from benchmarks.engine.bench import Progress, batches, bench, family, planned, raise_if_failed, rate
 from benchmarks.engine.events import PARTITIONS, Phase, Stream
-from benchmarks.engine.kafka import fill
+from benchmarks.engine.kafka import end_offset, fill
 from benchmarks.engine.memory import Memory, watched
 from benchmarks.figures import Figure
 from benchmarks.kernels.section import Section
@@ -20,7 +20,7 @@ from streaming.topics import create_topics
 
 PER_BATCH = 500_000
 RANGES = [15 * (number + 1) for number in range(20)]  # the longest is full before memory is first looked at
-FILLED = Stream([Phase(30, 20_000), Phase(150, 20_000)])
+FILLED = Stream([Phase(330, 20_000), Phase(200, 20_000)])  # windows are full when the second phase begins
 AROUND = 60.0  # seconds over which a size is taken
 
 
@@ -41,15 +41,20 @@ def run(quick: bool, progress: Progress) -> Section:
         fill(stage.bootstrap_servers, "filled", FILLED)
         filled = stage.millrace(stage.source("filled"), plan, PER_BATCH)
         highest = rate(batches(filled.query, "filled", FILLED.events), FILLED.phases[0].events)
-        per_second = int((highest or 0) / 2)
+        if highest is None:
+            raise RuntimeError("Too few batches for a rate.")
+        per_second = int(highest / 2)
         progress(f"{per_second:,} events/s for {setting.seconds / 60:.0f} minutes")
         # The topic keeps only what is needed: a soak at this rate would fill a disk.
         short = {"retention.ms": "60000", "segment.ms": "30000", "segment.bytes": str(256 << 20)}
         create_topics(stage.bootstrap_servers, [NewTopic("live", PARTITIONS, 1, topic_configs=short)])
         with feed.running(stage.bootstrap_servers, "live", per_second, setting.seconds + 60) as feeding:
+            began, sent_before = time.monotonic(), end_offset(stage.bootstrap_servers, "live")
             started = stage.millrace(stage.source("live"), plan, PER_BATCH)
             with watched(os.getpid(), leave_out=frozenset({feeding.pid})) as memory:
                 _wait(started.query, setting.seconds, memory, progress)
+            sent = end_offset(stage.bootstrap_servers, "live") - sent_before
+            per_second = int(sent / (time.monotonic() - began))
             started.query.stop()
     return _section(setting, per_second, memory)
 
