@@ -38,7 +38,7 @@ DISORDER_MS = 5_000
 TOO_LATE = 0.001
 LATENESS_MS = 10_000  # what the demo source allows; too late is later than this
 CUT_OFF = 0.0005  # in the middle: no JSON
-MISTYPED = 0.0005  # a text where the temperature belongs
+MISTYPED = 0.0005  # a text where the humidity belongs, which no query of the demo reads
 NOT_OK = 0.03  # on average; more when it is hot
 FAULTS = 1 / 3  # of those that are not ok, the rest are warnings
 SPIKE = 0.00001
@@ -123,7 +123,7 @@ def _encode(
         "status": status,
     }
     if fault < MISTYPED:
-        event["temp"] = "n/a"
+        event["humidity"] = "n/a"
     text = json.dumps(event, separators=(",", ":")).encode()
     return text[: len(text) // 2] if MISTYPED <= fault < MISTYPED + CUT_OFF else text
 
