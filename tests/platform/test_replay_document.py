@@ -32,7 +32,7 @@ def test_the_example_prints_and_writes_what_the_document_says(
     Path("spec.json").write_text(_block("`spec.json`:"))
     command, _, told = DOCUMENT[DOCUMENT.index("$ ./millrace replay") :].split("```")[0].partition("\n")
     out = StringIO()
-    call_command(*command.split()[2:], stdout=out)
+    call_command(*command.split()[2:], stdout=out, stderr=out)  # a terminal shows both
     assert _timeless(out.getvalue()) == _timeless(told)
     assert Path("results.jsonl").read_text() == _block("`results.jsonl`, in the order")
 
