@@ -26,4 +26,7 @@ def frozen(pid: int) -> Iterator[None]:
 
 def _stands_still(pid: int) -> bool:
     threads = Path(f"/proc/{pid}/task").glob("*/stat")
-    return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
+    try:
+        return all(stat.read_text().rpartition(")")[2].split()[0] == "T" for stat in threads)
+    except (FileNotFoundError, ProcessLookupError):  # a thread ends just now
+        return False
