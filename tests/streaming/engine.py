@@ -36,6 +36,12 @@ class Stamped:
 
 
 Message = Event | bytes | Stamped | None
+
+
+def value_of(message: Message) -> Any:
+    return message.value if isinstance(message, Stamped) else message
+
+
 Row = tuple[int, int, int, int, bytes | None, int]
 KERNEL_OF = {"count": "slickdeque_inv", "sum": "slickdeque_inv", "mean": "slickdeque_inv"}
 SOURCE = SourceSpec(
@@ -235,3 +241,14 @@ def _value(query: Query, inside: list[Event]) -> float | None:
     if not len(values):
         return None
     return float({"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max}[query.aggregate](values))
+
+
+def accepted(engine: Engine) -> list[Event]:
+    """All that was read and is not among the dead letters."""
+    refused = {(letter.partition, letter.offset) for letter in engine.dead_letters}
+    return [
+        value_of(message)
+        for partition, log in engine.read.items()
+        for offset, message in enumerate(log)
+        if (partition, offset) not in refused
+    ]

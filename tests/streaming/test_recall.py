@@ -16,7 +16,7 @@ from optimizer.windows import Window
 from streaming.input_stream import PastInput, Range
 from streaming.lanes import LATEST
 from streaming.recall import next_wanted
-from tests.streaming.engine import SOURCE, Engine, Event, Stamped, brute_force, plan_of
+from tests.streaming.engine import SOURCE, Engine, Event, Stamped, accepted, brute_force, plan_of
 
 BASE = 1_700_000_000_000
 
@@ -263,17 +263,6 @@ def test_whatever_is_read_when_the_answers_are_those_of_the_definition(data: st.
         assert own == {key: expected[key] for key in own}
         if since[each.id] <= greatest - engine.source.allowed_lateness:  # else it could not be read back yet
             assert own.keys() >= {key for key in expected if key[1] > since[each.id]}
-
-
-def accepted(engine: Engine) -> list[Event]:
-    """All that was read and is not among the dead letters."""
-    refused = {(letter.partition, letter.offset) for letter in engine.dead_letters}
-    return [
-        message.value
-        for partition, log in engine.read.items()
-        for offset, message in enumerate(log)
-        if (partition, offset) not in refused
-    ]
 
 
 @settings(max_examples=60, deadline=None)
