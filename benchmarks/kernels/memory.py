@@ -126,7 +126,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Section:
     compared = [
         ("FlatFAT to FlatFIT, one group", flatfit, FLATFIT),
         (f"FlatFAT to FlatFIT, one of {GROUPS:,} groups", flatfit_of_many, FLATFIT),
-        ("the next best to SlickDeque (Non-Inv), sensor-like", sensor, DEQUE),
+        ("bytes of arrays, the next best to SlickDeque (Non-Inv), sensor-like", sensor, DEQUE),
     ]
     return Section(
         sentences=[

@@ -17,6 +17,7 @@ from benchmarks.kernels.section import Section
 from benchmarks.report import Table
 from streaming.aggregates.algebra import Algebra
 from streaming.aggregates.count import Count
+from streaming.aggregates.exact_sum import ExactSum
 from streaming.aggregates.max import Max
 from streaming.aggregates.sum import Sum
 from streaming.compiled import compiled
@@ -37,14 +38,17 @@ AGAINST_COPY: list[tuple[str, Algebra, int, float]] = [
     ("van_herk", Max(), 64, 2.0),
     ("van_herk", Max(), 256, 2.0),
     ("van_herk", Max(), 1024, 2.5),
-    ("slickdeque_inv", Count(), 256, 1.6),
-    ("slickdeque_inv", Count(), 1024, 1.6),
+    ("slickdeque_inv", ExactSum(), 256, 1.6),
+    ("slickdeque_inv", ExactSum(), 1024, 1.6),
     ("van_herk", Sum(), 256, 2.5),
     ("van_herk", Sum(), 1024, 2.5),
 ]
 # Without a promise: the other kernels over rows.
 BESIDE: list[tuple[str, Algebra, int]] = [
     ("slickdeque_inv", Sum(), 256),
+    ("slickdeque_inv", Count(), 256),
+    ("slickdeque_inv", Count(), 1024),
+    ("prefix_difference", ExactSum(), 256),
     ("prefix_difference", Count(), 256),
     ("two_stacks_lite", Max(), 256),
     ("daba_lite", Max(), 256),
@@ -131,9 +135,17 @@ def over_rows(
 
 def _filled_ring(algebra: Algebra, groups: int) -> SliceRing:
     ring = SliceRing(algebra, 1)
-    ring.rows = np.random.default_rng(5).random((1, CHUNKS * SLICES, groups))
+    ring.rows = _numbers_of(algebra, np.random.default_rng(5).random((CHUNKS * SLICES, groups)))
     ring.groups = groups
     return ring
+
+
+def _numbers_of(algebra: Algebra, numbers: np.ndarray) -> np.ndarray:
+    """One column of floats, or, of an exact sum, the two halves of as many whole numbers."""
+    if algebra.dtype is np.float64:
+        return numbers[None]
+    low = (numbers * 2**32).astype(np.int64)
+    return np.stack([np.zeros_like(low)] * (len(algebra.identity) - 1) + [low])
 
 
 def _row(

@@ -151,17 +151,20 @@ def test_every_kernel_of_the_memory_section_says_whether_it_looks_back() -> None
 def test_the_operations_section_counts_what_the_papers_say(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(operations, "WINDOWS", (4, 16))
+    monkeypatch.setattr(operations, "POWERS_OF_TWO", (4, 16))
+    monkeypatch.setattr(operations, "BETWEEN", (6,))
     monkeypatch.setattr(operations, "LONGEST", (4,))
     monkeypatch.setattr(operations, "SINGLE", ("flatfit", "slickdeque_inv", "flatfat"))
     monkeypatch.setattr(operations, "MANY", ("flatfit", "slickdeque_inv"))
     section = operations.run(quick=True, progress=lambda text: None)
     _check(section, tmp_path)
     rows = {row[0]: row[2:] for row in section.tables[0].rows}
-    assert rows["SlickDeque (Inv)"] == ["2.00 / 2", "2.00 / 2"]
-    assert rows["FlatFAT"] == ["2.00 / 2", "4.00 / 4"]
-    assert rows["SlickDeque (Non-Inv), descending"][1].endswith("/ 15")
+    assert rows["SlickDeque (Inv)"] == ["2.00 / 2"] * 3
+    assert rows["FlatFAT"] == ["2.00 / 2", "4.75 / 6", "4.00 / 4"]
+    assert rows["SlickDeque (Non-Inv), descending"][2].endswith("/ 15")
     assert "3 of 3" in section.sentences[0]
+    assert "2 of 3" in section.sentences[1]
+    assert section.sentences[1].endswith("more are taken by FlatFAT.")
 
 
 def test_remarks_tell_contestants_apart() -> None:
