@@ -73,10 +73,13 @@ class BInt(NamedTuple):
     answer_every = answer_one_by_one
 
     def amend(self, sink, number, newest):
+        oldest = newest + 2 - self.size[0]  # of the widest window; what is older has been overwritten
+        if number < oldest:
+            return True
         take(sink, number % self.size[0], number)
         for level in range(1, len(self.base)):
             place = number >> level
-            if (place + 1) << level > newest + 1 or newest + 1 - (place << level) > self.size[level] << level:
+            if (place + 1) << level > newest + 1 or place << level < oldest:
                 continue
             below, size = self.base[level - 1], self.size[level - 1]
             join(

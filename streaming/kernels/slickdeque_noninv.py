@@ -143,7 +143,8 @@ class BatchedDeques:
         return self._answers[:, :answers, : self.ring.groups]
 
     def mend(self, numbers: Sequence[int]) -> None:
-        if len(numbers):
+        """Late partials were folded into these slices of the ring."""
+        if any(self.ring.first <= number < self._next for number in numbers):
             self.rebuild()
 
     def keep(self, groups: np.ndarray) -> None:

@@ -67,7 +67,7 @@ class Batched:
 
     def mend(self, numbers: Sequence[int]) -> None:
         """Late partials were folded into these slices of the ring."""
-        for number in numbers:
+        for number in (each for each in numbers if self._first <= each < self._next):
             if not _amend(self._kernel, self._tape, number, self._next - 1):
                 self._tape.used[0] = 0
                 self.rebuild()

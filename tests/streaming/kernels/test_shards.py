@@ -85,6 +85,26 @@ def test_late_partials_are_folded_in(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@settings(max_examples=15, deadline=None)
+@given(steps=st.lists(st.tuples(st.integers(0, 20), st.lists(st.integers(0, 60), max_size=4)), max_size=6))
+def test_late_partials_are_folded_into_slices_of_any_age(kernel: str, steps: list[Any]) -> None:
+    """Also into slices that windows no longer reach back to, and those that are not taken in yet."""
+    shard = Shard(kernel, spans_for(kernel))
+    shard.feed(5)
+    for slices, ages in steps:
+        for age in ages:
+            number = len(shard.seen) - 1 - age
+            if number >= shard.ring.intact:
+                value = float(age * 7 % 45)
+                shard.ring.fold(number, age % 3, (value,))
+                shard.seen[number, age % 3] = shard.algebra.combine((shard.seen[number, age % 3],), (value,))[
+                    0
+                ]
+        shard.kernel.mend([len(shard.seen) - 1 - age for age in ages if age < len(shard.seen)])
+        shard.feed(slices)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_an_element_folds_late_partials_in(kernel: str) -> None:
     algebra, seen = algebra_for(kernel), [float(value % 7) for value in range(20)]
     single = element(kernel, algebra, [6])
