@@ -27,4 +27,4 @@ RUN MILLRACE_VAR=/tmp/var .venv/bin/python manage.py setup --only files \
 VOLUME /millrace-var
 EXPOSE 8000
 ENTRYPOINT [".venv/bin/python", "manage.py"]
-CMD ["runserver", "0.0.0.0:8000", "--noreload"]
+CMD ["serve", "--host", "0.0.0.0"]

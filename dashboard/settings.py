@@ -59,8 +59,7 @@ TOPIC_PREFIX = env("MILLRACE_TOPIC_PREFIX", default="millrace")
 SPARK_MASTER = env("SPARK_MASTER", default="local[*]")
 
 INSTALLED_APPS = [
-    "dashboard",  # before Daphne: its `runserver` is a kind of Daphne's
-    "daphne",
+    "dashboard",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -161,11 +160,23 @@ else:
 DEFAULT_FROM_EMAIL = env("MILLRACE_EMAIL_FROM", default="millrace@localhost")
 EMAIL_TIMEOUT = 10  # s
 
-# Behind TLS (set by the operator) cookies never travel in the clear.
+# Behind TLS (set by the operator) cookies never travel in the clear, and browsers ask by TLS from the start.
 HTTPS = env.bool("MILLRACE_HTTPS", default=False)
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = env.int("MILLRACE_HSTS_SECONDS", default=365 * 24 * 3600) if HTTPS else 0
+# What other names below this one do, and lists of browsers, are not ours to decide; `check --deploy` asks.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+# Proxies that are believed when they say where a request comes from. What ends TLS is mostly on this machine.
+TRUSTED_PROXIES = env.list("MILLRACE_TRUSTED_PROXIES", default=["127.0.0.1", "::1"] if HTTPS else [])
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_HTTPONLY = True
+# Without a request for so long, somebody has to sign in again.
+SESSION_COOKIE_AGE = 60 * env.int("MILLRACE_SESSION_IDLE_MINUTES", default=14 * 24 * 60)
+# Bytes of a request by somebody who has an account; strangers may send less (`platform/body_limit.py`).
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2560 * 1024
+# Open pages, in each web process: of one person, and of one address whose people have links and no account.
+SOCKETS_PER_PERSON = env.int("MILLRACE_SOCKETS_PER_PERSON", default=100)
+SOCKETS_PER_ADDRESS = env.int("MILLRACE_SOCKETS_PER_ADDRESS", default=500)
 SECURE_REFERRER_POLICY = "same-origin"
 # Whose pages may show a dashboard of ours by a share link; no others can frame any page.
 EMBED_ORIGINS = env.list("MILLRACE_EMBED_ORIGINS", default=[])
@@ -197,7 +208,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env("MILLRACE_LOG_LEVEL", default="INFO")},
     "loggers": {
-        **{name: {"level": "WARNING"} for name in ("py4j", "daphne", "axes", "django.channels")},
+        **{name: {"level": "WARNING"} for name in ("py4j", "uvicorn", "axes")},
         # It repeats every failed connection; what we make of it we say ourselves.
         "kafka": {"level": "CRITICAL"},
     },

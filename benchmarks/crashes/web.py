@@ -68,7 +68,7 @@ class Web:
     def keep_running(self) -> None:
         """What the supervisor does."""
         if self._process is None or self._process.poll() is not None:
-            command = [*MANAGE, "runserver", f"127.0.0.1:{self._port}", "--noreload"]
+            command = [*MANAGE, "serve", "--port", str(self._port)]
             with self._log.open("ab") as log:
                 self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
 

@@ -69,7 +69,7 @@ class Stage:
     def web(self, port: int | None = None) -> tuple[int, subprocess.Popen[bytes]]:
         """A web process, ready: its port and itself."""
         port = port or free_port()
-        process = self.start("manage.py", "runserver", f"{HOST}:{port}", "--noreload", "--verbosity", "0")
+        process = self.start("manage.py", "serve", "--port", str(port))
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not _accepts(port):
             assert process.poll() is None, "the web process ended while starting"
@@ -104,8 +104,8 @@ def stage() -> Iterator[Stage]:
             "MILLRACE_KAFKA": broker.bootstrap_servers,
             "MILLRACE_TOPIC_PREFIX": PREFIX,
             "MILLRACE_LOG_LEVEL": "WARNING",
+            "MILLRACE_SOCKETS_PER_PERSON": "2000",
             "NUMBA_CACHE_DIR": str(settings.VAR_DIR / "numba"),
-            "DJANGO_RUNSERVER_HIDE_WARNING": "true",
         }
         environment.pop("DATABASE_URL", None)  # SQLite in its own directory
         (var_dir / "static").symlink_to(settings.VAR_DIR / "static")  # compressed, as set-up makes them

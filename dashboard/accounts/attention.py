@@ -28,6 +28,12 @@ def sign_in_of(session: SessionBase) -> int:
     return known.values_list("pk", flat=True).first() or NO_SIGN_IN
 
 
+def sign_ins_alive() -> set[int]:
+    """Those whose session has neither ended nor been idle for too long."""
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    return set(SignIn.objects.filter(session_key__in=alive).values_list("pk", flat=True))
+
+
 def still_there(person: int, sign_in: int) -> User | None:
     """The person as they are now; None if they may not sign in any more, or this browser was signed out."""
     keys = SignIn.objects.filter(pk=sign_in).values("session_key")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
@@ -20,7 +21,7 @@ from django.utils import timezone
 from dashboard.audit.recording import record
 from dashboard.models import SignIn
 
-SEEN_EVERY = timedelta(minutes=5)
+SEEN_EVERY = min(timedelta(minutes=5), timedelta(seconds=settings.SESSION_COOKIE_AGE) / 4)
 _NOTED = "seen"  # in the session: when it was last noted that it is in use
 
 _BROWSERS = (
@@ -89,7 +90,7 @@ def end_other_sessions(person: User, kept: str | None) -> int:
 
 
 def noting_use(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware: remembers to five minutes that a session is in use."""
+    """Middleware: remembers to five minutes that a session is in use, which also puts off its end."""
 
     def answer(request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:

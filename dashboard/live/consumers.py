@@ -20,7 +20,6 @@ from urllib.parse import parse_qs
 
 from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth.models import User
 
 from dashboard.accounts.attention import NO_SIGN_IN, Waiting, sign_in_of, still_there, waiting_for
@@ -35,6 +34,7 @@ from dashboard.accounts.rights import (
 from dashboard.live.feed import Message, WatchedQuery, Wish, frames
 from dashboard.live.hub import Hub
 from dashboard.live.relay import ensure_running, wall_clock
+from dashboard.live.sockets import BoundedSocket
 from dashboard.live.viewer import Viewer
 from dashboard.live.warnings import Places
 from dashboard.models import Board, SavedQuery, Source
@@ -48,7 +48,7 @@ LINK_ENDED = 4410  # … whose link has expired or was revoked
 LINK_SECONDS = 10.0  # after which it is looked at again
 
 
-class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+class LiveConsumer(BoundedSocket):
     """One browser tab."""
 
     def __init__(self, start_relay: Callable[[], Hub] = ensure_running) -> None:
@@ -66,7 +66,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._link = ""  # token of a link, for somebody who has not signed in
         self._shared: set[str] = set()  # keys of the queries that it opens
         self._link_due = 0.0
-        self._sign_in = NO_SIGN_IN
+        self.sign_in = NO_SIGN_IN
         self._telling = asyncio.Lock()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
@@ -82,10 +82,11 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             return
         self._person: User | None = None if self._link else self.scope["user"]
         if self._person is not None:
-            self._sign_in = await _sign_in_of(self.scope["session"])
+            self.sign_in = await _sign_in_of(self.scope["session"])
+        if not await self.admit(self._person):
+            return
         self._hub = self._start_relay()
         self._viewer = Viewer(self._hub)
-        await self.accept()
         self._hub.listeners.add(self)
         await self._tell(self._viewer)
 
@@ -123,7 +124,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.close()
             return
         if self._link and time.monotonic() >= self._link_due and not await self._link_holds():
-            await self.close(code=LINK_ENDED)
+            await self.end(LINK_ENDED)
             return
         for key in changed & viewer.watched:
             viewer.changed(key)
@@ -143,7 +144,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         if viewer is None:
             return
         if not await self._is_still_there():
-            await self.close(code=LINK_ENDED if self._link else SIGNED_OUT)
+            await self.end(LINK_ENDED if self._link else SIGNED_OUT)
             return
         await self._redefine(viewer, await self._look_up())
         await self._tell_waiting(viewer)
@@ -152,7 +153,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
     async def _is_still_there(self) -> bool:
         if self._person is None:
             return await self._link_holds()
-        person = await _still_there(self._person.pk, self._sign_in)
+        person = await _still_there(self._person.pk, self.sign_in)
         self._person = person or self._person
         return person is not None
 

@@ -23,6 +23,8 @@ class Arrivals:
 class Listener(Protocol):
     """A socket of this process."""
 
+    sign_in: int  # what it is open by; NO_SIGN_IN: a link
+
     async def told(self, changed: frozenset[str]) -> None:
         """Something is new (results of these queries), or time has passed."""
 

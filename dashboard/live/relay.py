@@ -1,6 +1,6 @@
 """Carries results from Kafka to the sockets of this web process.
 
-Daphne has no hook for the start of a server, so the first socket starts the relay. Kafka is polled in a
+The first socket starts the relay: a process that shows nothing reads nothing. Kafka is polled in a
 thread of its own; all else happens in the event loop. Every process relays for its own sockets, one after the
 other and without a queue between: a socket that cannot keep up is told less often, and no other one waits.
 """
@@ -8,7 +8,7 @@ other and without a queue between: a socket that cannot keep up is told less oft
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.utils import timezone
 
-from dashboard.accounts.attention import rights_version
+from dashboard.accounts.attention import NO_SIGN_IN, rights_version, sign_ins_alive
 from dashboard.alerts.bells import Bells, listen
 from dashboard.live.garbage import QuietCollection
 from dashboard.live.hub import Hub, Listener, process_hub
@@ -35,6 +35,7 @@ LOOK_SECONDS = 0.5
 ALERTS_SECONDS = 1.0
 RETRY_SECONDS = 2.0
 TIDY_SECONDS = 60.0
+IDLE_SECONDS = 15.0  # between two looks for sessions that ended by themselves
 
 
 def wall_clock() -> int:
@@ -57,6 +58,7 @@ class Relay:
         newest_rights: Callable[[], int] = rights_version,
         listen: Callable[[datetime], Bells] = listen,
         nobody_waits: Callable[[], object] = lambda: None,
+        sign_ins_alive: Callable[[], set[int]] = sign_ins_alive,
     ) -> None:
         self.hub = hub
         self._open_reader = open_reader
@@ -67,6 +69,7 @@ class Relay:
         self._places: Places = {}
         self._listen = listen
         self._nobody_waits = nobody_waits
+        self._sign_ins_alive = sign_ins_alive
 
     async def run(self) -> None:
         """Until cancelled. One part that fails must not silently leave the others running."""
@@ -79,6 +82,7 @@ class Relay:
             tasks.create_task(self._follow_number(self._newest_rights, lambda one: one.rights_changed()))
             tasks.create_task(self._follow_alerts())
             tasks.create_task(self._tidy())
+            tasks.create_task(self._end_idle())
 
     async def _read(self) -> None:
         with ThreadPoolExecutor(1, thread_name_prefix="relay") as thread:
@@ -125,8 +129,10 @@ class Relay:
                 self._nobody_waits()
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _tell(self, tell: Callable[[Listener], Awaitable[None]]) -> None:
-        for number, listener in enumerate(tuple(self.hub.listeners), 1):
+    async def _tell(
+        self, tell: Callable[[Listener], Awaitable[None]], whom: Iterable[Listener] | None = None
+    ) -> None:
+        for number, listener in enumerate(tuple(self.hub.listeners if whom is None else whom), 1):
             try:
                 await tell(listener)
             except Exception:  # its connection is gone: the others must not suffer
@@ -159,6 +165,18 @@ class Relay:
             except Exception:
                 logger.exception("Could not look for alerts; trying again.")
             await asyncio.sleep(ALERTS_SECONDS)
+
+    async def _end_idle(self) -> None:
+        """A page that is left open asks for nothing: its session ends by itself, and its socket with it."""
+        while True:
+            await asyncio.sleep(IDLE_SECONDS)
+            try:
+                alive = await sync_to_async(self._sign_ins_alive)() | {NO_SIGN_IN}
+            except Exception:
+                logger.exception("Could not look for idle sessions; trying again.")
+                continue
+            over = [one for one in self.hub.listeners if one.sign_in not in alive]
+            await self._tell(lambda one: one.rights_changed(), over)
 
     async def _tidy(self) -> None:
         while True:

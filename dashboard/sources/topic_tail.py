@@ -9,7 +9,6 @@ from math import ceil
 from typing import Any
 
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from kafka import KafkaConsumer, TopicPartition
@@ -17,6 +16,7 @@ from kafka.errors import KafkaError
 
 from dashboard.accounts.attention import NO_SIGN_IN, sign_in_of, still_there
 from dashboard.accounts.rights import visible_sources
+from dashboard.live.sockets import BoundedSocket
 from dashboard.sources.kafka import KafkaProblem, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line
@@ -92,7 +92,7 @@ class Tail:
         )
 
 
-class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+class TailConsumer(BoundedSocket):
     """One browser tab that follows one topic. Server messages: `rows`, `problem`; the client answers each."""
 
     def __init__(self) -> None:
@@ -110,7 +110,8 @@ class TailConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         if source is None:
             await self.close()
             return
-        await self.accept()
+        if not await self.admit(self.scope["user"]):
+            return
         try:
             asked = Asked.of(QueryDict(self.scope["query_string"]))
         except BadRequest as problem:

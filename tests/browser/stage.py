@@ -211,7 +211,7 @@ def staged(broker: str, var_dir: Path, port: int) -> Iterator[Stage]:
     stage, stop = Stage(f"http://127.0.0.1:{port}", broker, var_dir, environment), threading.Event()
     stream = threading.Thread(target=stage.play, args=[stop], daemon=True)
     with (var_dir / "web.log").open("w") as log:
-        command = [*MANAGE, "runserver", f"127.0.0.1:{port}", "--noreload"]
+        command = [*MANAGE, "serve", "--port", str(port)]
         web = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         stream.start()

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from kafka import KafkaConsumer
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from streaming.broker import HOST, free_port
 from streaming.topics import Topics, create_topics
@@ -33,6 +35,22 @@ assert newest(source).published_at is None
 """
 
 
+SESSION = "s" * 32
+SIGNED_IN = f"""
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import User
+from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.sessions.models import Session
+from django.utils.timezone import now, timedelta
+ana = User.objects.create_user("ana")
+known = {{SESSION_KEY: str(ana.pk), HASH_SESSION_KEY: ana.get_session_auth_hash()}}
+known[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+Session.objects.create(
+    session_key={SESSION!r}, session_data=SessionStore().encode(known), expire_date=now() + timedelta(days=1)
+)
+"""
+
+
 def manage(environment: dict[str, str], *command: str) -> None:
     subprocess.run(
         [sys.executable, "manage.py", *command], cwd=settings.BASE_DIR, env=environment, check=True
@@ -44,17 +62,17 @@ def web_process(
     var_dir: Path, kafka: str = "127.0.0.1:1", before: str = ""
 ) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """`before` is done without Kafka, then the process starts with it."""
-    environment = os.environ | {"MILLRACE_VAR": str(var_dir), "DJANGO_RUNSERVER_HIDE_WARNING": "true"}
+    environment = os.environ | {"MILLRACE_VAR": str(var_dir)}
     environment |= {"MILLRACE_KAFKA": "127.0.0.1:1", "MILLRACE_TOPIC_PREFIX": PREFIX}
     environment.pop("DATABASE_URL", None)
     manage(environment, "migrate", "--verbosity", "0")
     if before:
         manage(environment, "shell", "--verbosity", "0", "--command", before)
-    address = f"{HOST}:{free_port()}"
-    command = [sys.executable, "manage.py", "runserver", address, "--noreload", "--verbosity", "0"]
+    port = free_port()
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     process = subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment | {"MILLRACE_KAFKA": kafka})
     try:
-        yield process, f"http://{address}/sign-in/"
+        yield process, f"http://{HOST}:{port}/sign-in/"
     finally:
         process.kill()
         process.wait()
@@ -82,6 +100,21 @@ def test_it_ends_in_the_middle_of_requests(tmp_path: Path, attempt: int) -> None
             done.set()
             for reader in readers:
                 reader.join()
+
+
+def test_told_to_end_it_closes_sockets_so_that_pages_come_back(tmp_path: Path) -> None:
+    with web_process(tmp_path, before=SIGNED_IN) as (process, address):
+        wait_until_it_answers(process, address)
+        here = address.removeprefix("http://").removesuffix("/sign-in/")
+        headers = {"Cookie": f"sessionid={SESSION}"}
+        with connect(f"ws://{here}/ws/live/", origin=f"http://{here}", additional_headers=headers) as page:
+            page.recv()
+            process.terminate()
+            with pytest.raises(ConnectionClosed):
+                while True:
+                    page.recv(ENDS_WITHIN)
+            assert page.close_code == 1012  # “service restart”
+        assert process.wait(ENDS_WITHIN) == 0
 
 
 def test_a_plan_that_was_saved_and_not_told_goes_out_though_nobody_watches(

@@ -98,7 +98,7 @@ class _Start:
             return False
         topics = Topics(settings.TOPIC_PREFIX)
         setup.prepare_topics()
-        web = ("runserver", f"{self.host}:{self.port}", "--noreload")
+        web = ("serve", "--host", self.host, "--port", str(self.port))
         self.supervisor.start(self._service("web", *web))
         self.supervisor.start(self._service("history", "runhistory"))
         if not self.options["no_demo"]:
@@ -123,7 +123,7 @@ class _Start:
 
     def _service(self, name: str, *command: str, grace: float = 15.0) -> Service:
         manage = str(settings.BASE_DIR / "manage.py")
-        environment = {"MILLRACE_KAFKA": self.kafka, "DJANGO_RUNSERVER_HIDE_WARNING": "true"}
+        environment = {"MILLRACE_KAFKA": self.kafka}
         return Service(name, (sys.executable, manage, *command), environment, grace)
 
     def _job(self) -> Service:

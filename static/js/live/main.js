@@ -129,6 +129,7 @@ class LivePage {
       this.render();
     });
     this.socket.addEventListener("lost", () => this.render());
+    this.socket.addEventListener("too-many", () => say("Too many pages of yours are open here: close some of them, and this one goes on.", { kind: "warning" }), { once: true });
     this.socket.addEventListener("signed-out", () => (this.#signedOut = true));
   }
 

@@ -6,7 +6,9 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 const SIGNED_OUT = 4401; // as the server closes a socket whose session has ended
 const LINK_ENDED = 4410; // … whose link has expired or was revoked
+const TOO_MANY = 4429; // … that is one more than its person or address may have
 const ASK_EVERY = 3; // attempts
+const MANY_ATTEMPTS = 6; // after which it waits as long as it ever does
 
 export class LiveSocket extends EventTarget {
   #socket = null;
@@ -70,7 +72,7 @@ export class LiveSocket extends EventTarget {
     socket.addEventListener("message", (event) => socket === this.#socket && this.#receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === SIGNED_OUT || code === LINK_ENDED) location.reload(); // what is shown must not stay: the new page says why
-      else if (socket === this.#socket) this.#lost();
+      else if (socket === this.#socket) this.#lost(code);
     });
   }
 
@@ -93,8 +95,12 @@ export class LiveSocket extends EventTarget {
     }, SILENCE_MS);
   }
 
-  #lost() {
+  #lost(code) {
     clearTimeout(this.#silence);
+    if (code === TOO_MANY) {
+      this.#attempts = MANY_ATTEMPTS;
+      this.dispatchEvent(new Event("too-many"));
+    }
     this.#socket = null;
     if (this.connected) this.lostAt = this.now();
     this.connected = false;

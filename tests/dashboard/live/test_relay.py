@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from kafka import KafkaProducer
 
+from dashboard.accounts.attention import NO_SIGN_IN
 from dashboard.live.hub import Hub
 from dashboard.live.reader import Reader
 from dashboard.live.relay import Relay, wall_clock
@@ -27,7 +28,8 @@ async def until(condition: Callable[[], bool]) -> None:
 class Heard:
     """A listener that notes what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, sign_in: int = NO_SIGN_IN) -> None:
+        self.sign_in = sign_in
         self.changed: list[str] = []
         self.plans = self.rights = 0
         self.ticks = 0
@@ -62,6 +64,7 @@ class Running:
             lambda: Reader(broker, topics),
             self._newest_plan,
             self._newest_rights,
+            sign_ins_alive=lambda: {1},
         )
         self.task = asyncio.create_task(relay.run())
 
@@ -161,6 +164,19 @@ async def test_new_plans_and_rights_are_told_to_everyone(running: Running, what:
     await until(lambda: running.looked > 1)
     setattr(running, what, 2)
     await until(lambda: getattr(heard, heard_as) == 1)
+
+
+async def test_a_socket_ends_with_a_session_that_was_idle_for_too_long(
+    broker: str, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.live.relay.IDLE_SECONDS", 0.05)
+    running = Running(broker, topics)
+    alive, over, by_link = Heard(1), Heard(2), Heard()
+    running.hub.listeners |= {alive, over, by_link}
+    await until(lambda: over.rights > 0)
+    assert (alive.rights, by_link.rights) == (0, 0)
+    running.task.cancel()
+    await asyncio.gather(running.task, return_exceptions=True)
 
 
 async def test_a_listener_that_fails_is_let_go_and_the_others_are_told(running: Running) -> None:
