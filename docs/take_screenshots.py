@@ -91,7 +91,7 @@ def plan_drawn(page: Page) -> None:
 
 
 def strategy_previewed(page: Page) -> None:
-    page.get_by_role("heading", name="What it means for each query").wait_for()
+    page.get_by_role("heading", name="What it means for each window").wait_for()
 
 
 def topic_chosen(page: Page) -> None:

@@ -17,10 +17,11 @@ from dashboard.api.sources import found_source
 from dashboard.planning import service
 from dashboard.planning.calibration import TooLittleMeasured, calibrate
 from dashboard.planning.changes import differences, effects
+from dashboard.planning.figures import running_loads, saved_queries, together
 from dashboard.planning.identity import tree_identity
 from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
 from dashboard.planning.news import note_if_unheard
-from dashboard.planning.overview import SourcePlan, overview
+from dashboard.planning.overview import SourcePlan
 from dashboard.planning.samples import samples_of
 from dashboard.planning.verifying import MINUTES, Verifying, check_may_see
 from dashboard.planning.what_if import Comparison
@@ -41,8 +42,11 @@ class VersionShown(Schema):
     strategy: str
     nodes: int
     trees: int
-    queries: int
-    estimated_throughput: float | None
+    queries: int = Field(description="What people saved.")
+    windows: int = Field(description="What trees answer: one measure over one window of a query.")
+    estimated_throughput: float | None = Field(
+        description="Capacity, in events a second: foreseen when it was made, at the rate of then."
+    )
     note: str | None = Field(None, description="What to know about a change that was made.")
 
     @classmethod
@@ -57,7 +61,8 @@ class VersionShown(Schema):
             strategy=plan.strategy,
             nodes=len(plan.nodes),
             trees=len(plan.all_trees),
-            queries=len(plan.all_queries),
+            queries=saved_queries(plan),
+            windows=len(plan.all_queries),
             estimated_throughput=version.estimated_throughput,
             note=note,
         )
@@ -78,7 +83,7 @@ class EffectShown(Schema):
     query: str = Field(description="The id of a query's single window.")
     tree_before: str
     tree_after: str
-    load_before: float = Field(description="Share of the capacity, 0 to 1.")
+    load_before: float = Field(description="Share of the cores' time, 0 to 1.")
     load_after: float
     words: str
 
@@ -86,10 +91,12 @@ class EffectShown(Schema):
 class Previewed(Schema):
     """What would change; nothing is written."""
 
-    price_before: float = Field(description="Total cost, in queries that run alone.")
-    price_after: float
-    load_before: float
+    cost_before: float = Field(description="Of this plan, in windows that run alone.")
+    cost_after: float
+    load_before: float = Field(description="Of all sources: share of the cores' time, 0 to 1.")
     load_after: float
+    headroom_before: float = Field(description="Events a second, at least: larger batches cost less each.")
+    headroom_after: float
     changes: list[str]
     effects: list[EffectShown]
 
@@ -97,7 +104,7 @@ class Previewed(Schema):
 class OutcomeShown(Schema):
     strategy: str
     label: str
-    total_cost: float | None = Field(description="In queries that run alone; null: refused, or too slow.")
+    total_cost: float | None = Field(description="In windows that run alone; null: refused, or too slow.")
     max_node_cost: float
     trees: int
     seconds: float = Field(description="Time to plan.")
@@ -119,8 +126,8 @@ class Calibrated(Schema):
 class Sample(Schema):
     at: datetime
     plan: int
-    estimated: float
-    actual: float
+    estimated: float = Field(description="Capacity, in events a second, that was foreseen.")
+    actual: float = Field(description="Capacity that the job showed; not the rate at which events arrived.")
 
     @classmethod
     def of(cls, sample: ThroughputSample, tree: str | None) -> "Sample":
@@ -321,12 +328,15 @@ def _calibrated(record: CalibrationRecord) -> Calibrated:
 
 
 def _previewed(shown: SourcePlan, plan: Plan) -> Previewed:
-    then = overview(plan, shown.statistics)
+    others = [one for key, one in running_loads().items() if key != shown.source.key]
+    now, then = together([shown.taken], others), together([shown.taken.under(plan)], others)
     return Previewed(
-        price_before=shown.overview.price,
-        price_after=then.price,
-        load_before=shown.overview.load,
+        cost_before=now.cost,
+        cost_after=then.cost,
+        load_before=now.load,
         load_after=then.load,
+        headroom_before=now.headroom,
+        headroom_after=then.headroom,
         changes=differences(shown.plan, plan),
         effects=[
             EffectShown(
@@ -337,7 +347,7 @@ def _previewed(shown: SourcePlan, plan: Plan) -> Previewed:
                 load_after=one.load_after,
                 words=one.words,
             )
-            for one in effects(shown.plan, plan, shown.statistics)
+            for one in effects(shown.taken, shown.taken.under(plan))
         ],
     )
 

@@ -44,7 +44,7 @@ class Cost(Schema):
     """What saving a query would do to the plan; nothing is saved."""
 
     joins: list[Joined]
-    load_before: float = Field(description="Share of the capacity, 0 to 1.")
+    load_before: float = Field(description="Of all sources: share of the cores' time, 0 to 1.")
     load_after: float
     saving: float = Field(description="How much cheaper than running alone, 0 to 1.")
     first_result_seconds: float

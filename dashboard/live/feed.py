@@ -18,10 +18,10 @@ from dashboard.live import spans
 from dashboard.live.batches import Batch
 from dashboard.live.history import WindowHistory
 from dashboard.live.hub import Hub
+from dashboard.live.meters import CORES, SourceLoad
 from dashboard.models import SavedQuery
 from dashboard.planning.steps import Step, edits_of, joined_at, steps_of, warm_since
 from dashboard.queries.windows_text import brief
-from optimizer.cost import Calibration
 from optimizer.group_windows import SessionWindow
 from optimizer.queries import AnyQuery, Query
 from streaming.results import GroupKey
@@ -314,20 +314,16 @@ def state_message(hub: Hub, now: int) -> Message:
         "broker": hub.state.broker(),
         "job": hub.state.job(now),
         "failing": hub.state.failing(),
-        "load": _load(hub),
+        "load": _load(hub, now),
         "pages": settings.STATIC_VERSION,
     }
 
 
-def _load(hub: Hub) -> Message | None:
-    """Events per second over all sources, and the share of the cores' time that their work takes."""
-    rate = share = 0.0
-    for meters in hub.meters.all_sources():
-        source_rate, capacity = meters.rate(), meters.capacity(Calibration().cores)
-        if capacity:
-            rate += source_rate
-            share += source_rate / capacity
-    return {"rate": rate, "share": share} if share else None
+def _load(hub: Hub, now: int) -> Message | None:
+    """Events per second over all sources, the share of the cores' time that they take, and what is left."""
+    told = [known for meters in hub.meters.all_sources().values() if (known := meters.load(now)) is not None]
+    whole = SourceLoad.of_all(told)
+    return {"rate": whole.rate, "share": whole.load} if whole.busy else None
 
 
 def source_message(hub: Hub, key: str, now: int) -> Message:
@@ -343,7 +339,6 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "rate": meters.rate() if newest else None,
         "peak": meters.peak.value,
         "peak_since": meters.peak.since,
-        "capacity": meters.capacity(Calibration().cores),
         "watermark": newest.watermark if newest else None,
         "max_event_time": newest.max_event_time if newest else None,
         "measured_at": newest.clock if newest else None,
@@ -375,5 +370,5 @@ def health_message(hub: Hub, key: str, now: int) -> Message:
 
 def throughput_message(hub: Hub, key: str) -> Message:
     """What the plan page draws: measured capacity and rate of the last 15 minutes, with the plan in force."""
-    points = hub.meters.source(key).throughput(Calibration().cores)
+    points = hub.meters.source(key).throughput(CORES)
     return {"type": "throughput", "source": key, "points": [list(point) for point in points]}

@@ -1,6 +1,8 @@
 """What the job measured: newest batches, rate and capacity per source, and the optimizer's statistics."""
 
+import time
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import replace
 from threading import Lock
 from typing import NamedTuple
@@ -22,6 +24,8 @@ CAPACITY_SPANS = 3  # five-second spans that a capacity is measured over: one ba
 IDLE_AFTER_MS = 30_000
 ENOUGH_EVENTS = 5_000  # fewer say little about what an event costs
 CALIBRATION_BATCHES = 60
+STALE_MS = 60_000  # after which batches say nothing of now: their source is not read any more
+CORES = Calibration().cores
 KERNEL_STEP_SECONDS = 1e-9  # one operation of a compiled kernel, where telling its answers is counted apart
 
 
@@ -32,6 +36,23 @@ class Throughput(NamedTuple):
     capacity: float | None  # events per core-second of the last 15 s' work, times the cores; None: no event
     rate: float
     plan: int
+
+
+class SourceLoad(NamedTuple):
+    """What a source brings and takes now."""
+
+    rate: float  # events a second that arrive
+    busy: float  # core seconds a second
+
+    @property
+    def load(self) -> float:
+        """The share of the cores' time: the one definition of it."""
+        return self.busy / CORES
+
+    @classmethod
+    def of_all(cls, sources: Iterable["SourceLoad"]) -> "SourceLoad":
+        known = list(sources)
+        return cls(sum(one.rate for one in known), sum(one.busy for one in known))
 
 
 class SourceMeters:
@@ -66,15 +87,27 @@ class SourceMeters:
 
     def rate(self) -> float:
         """Events per second over the last quarter of a minute."""
+        told = self._load()
+        return told.rate if told else 0.0
+
+    def load(self, now: int) -> SourceLoad | None:
+        """What it brings and takes by the wall clock; None where nothing of late tells."""
+        newest = self.newest
+        return self._load() if newest and newest.clock > now - STALE_MS else None
+
+    def _load(self) -> SourceLoad | None:
         batches = self.batches()
         if len(batches) < 2:
-            return 0.0
+            return None
         cut = batches[-1].clock - RATE_SPAN_MS
         recent = batches[bisect_left(batches, cut, key=lambda batch: batch.clock) :]
         before = batches[-len(recent) - 1] if len(recent) < len(batches) else recent[0]
         counted = recent if before is not recent[0] else recent[1:]
         span = (batches[-1].clock - before.clock) / 1000
-        return sum(batch.events for batch in counted) / span if span > 0 else 0.0
+        if span <= 0:
+            return None
+        events, busy = sum(batch.events for batch in counted), sum(batch.busy_seconds for batch in counted)
+        return SourceLoad(events / span, busy / span)
 
     def idle_since(self) -> int | None:
         """The wall clock of the last event, when that is long enough ago to be called idle."""
@@ -98,11 +131,6 @@ class SourceMeters:
             for span in closed
         ]
 
-    def capacity(self, cores: int) -> float | None:
-        """The newest measured capacity, events per second."""
-        known = (point.capacity for point in reversed(self.throughput(cores)))
-        return next((capacity for capacity in known if capacity is not None), None)
-
     def _forget_before(self, clock: int) -> None:
         # Batches come in order of the clock, but for one that is told again.
         while (oldest := next(iter(self._batches.values()))).clock < clock:
@@ -125,9 +153,19 @@ class Meters:
         """The source's meters; empty ones when nothing was measured. For the relay's own thread alone."""
         return self._sources.get(key) or SourceMeters()
 
-    def all_sources(self) -> list[SourceMeters]:
-        """For the relay's own thread alone."""
-        return list(self._sources.values())
+    def all_sources(self) -> dict[str, SourceMeters]:
+        """By key. For the relay's own thread alone."""
+        return dict(self._sources)
+
+    def load(self, key: str, now: int | None = None) -> SourceLoad | None:
+        """What a source brings and takes now; safe to call from any thread."""
+        with self._lock:
+            return self.source(key).load(_wall_clock() if now is None else now)
+
+    def all_recent(self) -> dict[str, list[Batch]]:
+        """The batches of every source, safe to read from any thread."""
+        with self._lock:
+            return {key: meters.batches() for key, meters in self._sources.items()}
 
     def recent(self, key: str) -> tuple[float, list[Batch]]:
         """Rate and batches of a source, safe to read from any thread."""
@@ -144,11 +182,15 @@ class Meters:
 process_meters = Meters()  # what this process has read: a web process' relay, or who writes history
 
 
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
 def statistics(source_key: str, meters: Meters = process_meters) -> Statistics:
     """What the optimizer should reckon with: measured where something was measured, else the defaults."""
     rate, batches = meters.recent(source_key)
     if not batches:
-        return Statistics()
+        return _before_measuring()
     defaults, recent = Statistics(), batches[-CALIBRATION_BATCHES:]
     version = PlanVersion.objects.filter(source__key=source_key, version=batches[-1].plan).first()
     plan = version.value() if version is not None else None
@@ -160,6 +202,15 @@ def statistics(source_key: str, meters: Meters = process_meters) -> Statistics:
     )
     path = measured_path()
     return known if path is None or plan is None else _with_path(path, plan, known, recent)
+
+
+def _before_measuring() -> Statistics:
+    """With what the benchmark found steps of the data path to take: later estimates start from it, too."""
+    path = measured_path()
+    if path is None:
+        return Statistics()
+    calibration = replace(Calibration(), path=path, seconds_per_step=KERNEL_STEP_SECONDS)
+    return Statistics(calibration=calibration)
 
 
 def measured(source_key: str, meters: Meters = process_meters) -> bool:

@@ -8,8 +8,7 @@ from dashboard.live.batches import Batch
 from dashboard.live.feed import Message, WatchedQuery
 from dashboard.live.history import query_key
 from dashboard.live.hub import Hub
-
-SPAN_MS = 60_000  # that rates and shares are measured over
+from dashboard.live.shares import measured_shares, of_late
 
 
 def rows_message(
@@ -20,10 +19,11 @@ def rows_message(
     for query in queries:
         by_source.setdefault(query.source, []).append(query)
     rows: dict[str, Message] = {}
+    recent = {key: of_late(meters.batches(), now) for key, meters in hub.meters.all_sources().items()}
+    shares = measured_shares(recent)
     for source, watched in by_source.items():
-        batches = [b for b in hub.meters.source(source).batches() if b.clock > now - SPAN_MS]
-        results, seconds = _results(batches), _seconds(batches)
-        whole = sum(seconds.values())
+        batches = recent.get(source, [])
+        results = _results(batches)
         told = hub.state.source(source)
         for query in watched:
             rows[query.key] = {
@@ -32,7 +32,7 @@ def rows_message(
                 "paused": query.paused,
                 "warning": warnings.get(query.key, ""),
                 "rate": results.get(query.key, 0) / _span(batches) if batches else None,
-                "share": seconds.get(query.key, 0.0) / whole if whole else None,
+                "share": shares.get(query.key, 0.0) if shares else None,
                 **_warmth(query, batches),
                 "line": _line(hub, query, now),
             }
@@ -50,25 +50,6 @@ def _results(batches: Sequence[Batch]) -> dict[str, int]:
     for batch in batches[1:] or batches:
         for query, work in batch.queries.items():
             found[query_key(query)] = found.get(query_key(query), 0) + work.results
-    return found
-
-
-def _seconds(batches: Sequence[Batch]) -> dict[str, float]:
-    """By key: of every tree's seconds the part that its windows are of all windows it answered."""
-    seconds: dict[str, float] = {}
-    windows: dict[str, int] = {}
-    own: dict[tuple[str, str], int] = {}  # by tree and key
-    for batch in batches:
-        for tree, work in batch.trees.items():
-            seconds[tree] = seconds.get(tree, 0.0) + work.seconds
-        for query, answered in batch.queries.items():
-            windows[answered.tree] = windows.get(answered.tree, 0) + answered.windows
-            place = (answered.tree, query_key(query))
-            own[place] = own.get(place, 0) + answered.windows
-    found: dict[str, float] = {}
-    for (tree, key), count in own.items():
-        part = seconds.get(tree, 0.0) * count / windows[tree]
-        found[key] = found.get(key, 0.0) + part
     return found
 
 

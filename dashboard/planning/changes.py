@@ -4,9 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from dashboard.planning.figures import PlanLoad
 from dashboard.queries.windows_text import spaced
-from optimizer.cost import Statistics
-from optimizer.estimates import query_estimates
 from optimizer.explain import listed, plural
 from optimizer.group_trees import GroupTree
 from optimizer.kernels import BY_NAME
@@ -82,7 +81,7 @@ def _changes_of_tree(old: AnyTree, new: AnyTree) -> Iterable[str]:
 
 def _described(tree: AnyTree, plan: Plan) -> str:
     count = len(tree.queries)
-    parts = [f"{count} {plural('query', 'queries', count)}"] if count else ["it feeds other trees"]
+    parts = [f"{count} {plural('window', 'windows', count)}"] if count else ["it feeds other trees"]
     if kernel := kernel_label(tree):
         parts.append(kernel)
     if len(plan.nodes) > 1:
@@ -156,9 +155,10 @@ class Effect:
         return self.before != self.after
 
 
-def effects(before: Plan, after: Plan, statistics: Statistics) -> list[Effect]:
-    """On each query of both plans; those that move first."""
-    old, new = query_estimates(before, statistics), query_estimates(after, statistics)
+def effects(running: PlanLoad, then: PlanLoad) -> list[Effect]:
+    """On each window of both plans; those that move first."""
+    before, after = running.plan, then.plan
+    old, new = running.window_loads(), then.window_loads()
     trees = {tree.id: tree for tree in after.all_trees}
     earlier = {tree.id: tree for tree in before.all_trees}
     found = []
@@ -173,8 +173,8 @@ def effects(before: Plan, after: Plan, statistics: Statistics) -> list[Effect]:
                 left,
                 entered,
                 len(trees[entered].queries) - 1,
-                old[query.id].load,
-                new[query.id].load,
+                old[query.id],
+                new[query.id],
                 _effect(earlier[left], trees[entered]),
             )
         )
@@ -259,7 +259,7 @@ def change_picture(before: Plan, after: Plan) -> ChangePicture:
         a, b = left_posts[left].top + used[0, left], right_posts[right].top + used[1, right]
         used[0, left] += height
         used[1, right] += height
-        title = f"{count} {plural('query', 'queries', count)}: {_side_label(left)} to {_side_label(right)}"
+        title = f"{count} {plural('window', 'windows', count)}: {_side_label(left)} to {_side_label(right)}"
         bands.append(Band(a, b, height, left != right, title))
     posts = [*left_posts.values(), *right_posts.values()]
     height = max((post.top + post.height for post in posts), default=0) + 6

@@ -12,6 +12,7 @@ from dashboard.accounts.rights import check_may_change, may_change, visible_sour
 from dashboard.models import PlanVersion, Source
 from dashboard.planning import service
 from dashboard.planning.changes import change_picture, differences
+from dashboard.planning.figures import saved_queries
 from dashboard.planning.news import warn_if_unheard
 from dashboard.planning.views import running_plan
 from dashboard.planning.what_if_views import preview_context
@@ -52,6 +53,7 @@ def version(request: HttpRequest, key: str, number: int) -> HttpResponse:
         "source": found.source,
         "found": found,
         "plan": plan,
+        "query_count": saved_queries(plan),
         "earlier": earlier,
         "later": PlanVersion.objects.filter(source=found.source, version__gt=number)
         .order_by("version")

@@ -1,6 +1,6 @@
-"""What the plan page says: the plan's price against no sharing, its trees, and where their slices end."""
+"""What the plan page says: the plan's cost against no sharing, its trees, and where their slices end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,13 +9,13 @@ from django.contrib.auth.models import User
 
 from dashboard.accounts.rights import visible_sources
 from dashboard.live.meters import measured, process_meters
-from dashboard.planning.calibration import calibrated_statistics
 from dashboard.planning.changes import kernel_label
+from dashboard.planning.figures import Figures, PlanLoad, together
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import newest
 from dashboard.planning.work import TreeEstimate, TreeMeasure, estimated_work, measured_work
 from dashboard.sources.models import Source
-from optimizer import Statistics, optimize
+from optimizer import Statistics
 from optimizer.cost import group_cost
 from optimizer.durations import format_duration
 from optimizer.group_costs import group_costs
@@ -23,12 +23,11 @@ from optimizer.group_trees import GroupTree
 from optimizer.plan import Plan, Tree
 from optimizer.plan_edit import as_groups
 from optimizer.queries import AnyQuery, Query
-from optimizer.throughput import estimated_throughput, load
 
 
 @dataclass(frozen=True)
 class TreeRow:
-    """One tree with its share of the plan's estimated cost."""
+    """One tree with its share of the plan's core time: measured where that was, else estimated."""
 
     tree: Tree | GroupTree
     cost: float  # operations per second
@@ -64,48 +63,6 @@ class TreeRow:
         }
 
 
-@dataclass(frozen=True)
-class Overview:
-    """A plan at what is known now of its stream."""
-
-    rows: list[TreeRow]
-    queries: int
-    price: float  # total cost, in queries that run alone
-    load: float
-    load_alone: float  # without any sharing
-    throughput: float  # estimated, events per second
-    in_hand: float  # until saturation, events per second
-
-
-def overview(plan: Plan, statistics: Statistics) -> Overview:
-    """Cost everything anew with these statistics: the plan may be older than the measurements."""
-    rows = tree_rows(plan, statistics)
-    total = sum(row.cost for row in rows)
-    alone = optimize(plan.all_queries, statistics, source=plan.source, strategy="no_share")
-    throughput = estimated_throughput(plan, statistics)
-    return Overview(
-        rows=rows,
-        queries=len(plan.all_queries),
-        price=total / alone.total_cost * len(plan.all_queries) if alone.total_cost else 0.0,
-        load=load(plan, statistics),
-        load_alone=load(alone, statistics),
-        throughput=throughput,
-        in_hand=max(0.0, throughput - statistics.rate),
-    )
-
-
-def cost_shares(plan: Plan, statistics: Statistics) -> dict[str, float]:
-    """Of every single-window query, its estimated share of the plan's cost: queries of a tree share alike."""
-    answering = [tree for tree in costed(plan, statistics).all_trees if tree.queries]
-    total = sum(tree.cost for tree in answering)
-    return {
-        query.id: tree.cost / total / len(tree.queries)
-        for tree in answering
-        for query in tree.queries
-        if total
-    }
-
-
 def costed(plan: Plan, statistics: Statistics) -> Plan:
     """The same trees at what they cost now."""
     costs = group_costs(as_groups(plan.trees), statistics)
@@ -121,7 +78,6 @@ class SourcePlan:
     source: Source
     version: PlanVersion
     plan: Plan
-    statistics: Statistics
 
     @classmethod
     def of(cls, source: Source) -> "SourcePlan | None":
@@ -130,15 +86,26 @@ class SourcePlan:
         plan = version.value() if version is not None else None
         if version is None or plan is None or not plan.all_trees:
             return None
-        return cls(source, version, plan, calibrated_statistics(source))
+        return cls(source, version, plan)
 
     @cached_property
-    def overview(self) -> Overview:
-        return overview(self.plan, self.statistics)
+    def taken(self) -> PlanLoad:
+        return PlanLoad.of(self.source, self.plan)
+
+    @property
+    def statistics(self) -> Statistics:
+        return self.taken.statistics
 
     @cached_property
     def rows(self) -> list[TreeRow]:
-        return tree_rows(self.plan, self.statistics)
+        return tree_rows(self.plan, self.statistics, self.shares)
+
+    @cached_property
+    def shares(self) -> dict[str, float]:
+        """Of each tree, its share of the plan's core time."""
+        costs = {tree.id: self.cost_of(tree.id) for tree in self.plan.all_trees}
+        whole = sum(costs.values())
+        return {tree: cost / whole if whole else 0.0 for tree, cost in costs.items()}
 
     @cached_property
     def estimates(self) -> dict[str, TreeEstimate]:
@@ -179,57 +146,45 @@ def plans_seen(person: User) -> tuple[list[SourcePlan], list[SourcePlan]]:
 
 @dataclass(frozen=True)
 class Headline:
-    """What somebody may see, all together; load and what is in hand are of all that shares the cores."""
+    """What somebody may see, all together; load and headroom are of all that shares the cores."""
 
-    queries: int
-    price: float
-    load: float
-    load_alone: float
-    in_hand: float
+    figures: Figures
     trees: int
     nodes: int
     topics: tuple[str, ...]
-    is_measured: bool  # most of the load: a source that is idle has nothing to measure
     beside_others: bool  # that its reader may not see
 
     @property
     def ticks(self) -> list[float]:
-        """How much of each query's mark is filled, 0 to 1."""
-        return [max(0.0, min(1.0, self.price - at)) for at in range(self.queries)]
+        """How much of each window's mark is filled, 0 to 1."""
+        return [max(0.0, min(1.0, self.figures.cost - at)) for at in range(self.figures.windows)]
+
+    @property
+    def alone_factor(self) -> float:
+        """How many times as much it would be without sharing."""
+        return self.figures.load_alone / self.figures.load if self.figures.load else 1.0
 
     @property
     def filled(self) -> float:
         """All marks as one bar, 0 to 1."""
-        return min(1.0, self.price / self.queries) if self.queries else 0.0
+        return min(1.0, self.figures.cost / self.figures.windows) if self.figures.windows else 0.0
 
 
 def headline(plans: Sequence[SourcePlan], others: Sequence[SourcePlan] = ()) -> Headline:
     """`others` are counted in the load alone: nothing else is told of them."""
-    every = [*plans, *others]
-    named, whole = [plan.overview for plan in plans], [plan.overview for plan in every]
-    rate, used = sum(plan.statistics.rate for plan in every), sum(one.load for one in whole)
-    evenly = rate / used - rate if used else 0.0  # if all sources grew alike
-    measured_load = sum(plan.overview.load for plan in every if plan.is_measured)
     return Headline(
-        queries=sum(one.queries for one in named),
-        price=sum(one.price for one in named),
-        load=used,
-        load_alone=sum(one.load_alone for one in whole),
-        in_hand=whole[0].in_hand if len(whole) == 1 else max(0.0, evenly),
-        trees=sum(len(one.rows) for one in named),
+        figures=together([plan.taken for plan in plans], [plan.taken for plan in others]),
+        trees=sum(len(plan.plan.all_trees) for plan in plans),
         nodes=max((len(plan.plan.nodes) for plan in plans), default=1),
         topics=tuple(plan.source.topic for plan in plans),
-        is_measured=measured_load > used / 2,
         beside_others=bool(others),
     )
 
 
-def tree_rows(plan: Plan, statistics: Statistics) -> list[TreeRow]:
-    now = costed(plan, statistics)
-    total = now.total_cost
+def tree_rows(plan: Plan, statistics: Statistics, shares: Mapping[str, float]) -> list[TreeRow]:
     return [
-        TreeRow(tree, tree.cost, tree.cost / total if total else 0.0, kernel_label(tree))
-        for tree in now.all_trees
+        TreeRow(tree, tree.cost, shares[tree.id], kernel_label(tree))
+        for tree in costed(plan, statistics).all_trees
     ]
 
 

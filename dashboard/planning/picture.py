@@ -114,7 +114,7 @@ def _named(queries: Iterable[AnyQuery], owners: dict[str, str] | None) -> list[d
     if owners is not None:
         counted = Counter(owners.get(query_key(query.id), "") for query in queries)
         return [
-            {"label": f"{name}, {count} quer{'y' if count == 1 else 'ies'}", "count": count}
+            {"label": f"{name}, {count} window{'' if count == 1 else 's'}", "count": count}
             for name, count in counted.most_common()
         ]
     families: dict[str, list[AnyQuery]] = {}

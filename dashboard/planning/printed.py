@@ -7,12 +7,12 @@ from typing import Any
 from optimizer.cost import Statistics
 from optimizer.durations import UNITS_MS, format_duration
 from optimizer.edges import count_edges
-from optimizer.estimates import plan_estimate
 from optimizer.explain import NARROW_SPACE, Explainer, cost_text, significant
 from optimizer.group_trees import GroupTree
 from optimizer.kernels import BY_NAME
 from optimizer.plan import Plan, Tree
 from optimizer.strategies import Strategy
+from optimizer.throughput import load
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,12 @@ def _headline(plan: Plan, strategy: Strategy, statistics: Statistics) -> str:
     line = f"{strategy.label}: {windows} in {trees}, {cost} at λ = {significant(statistics.rate)}/s"
     if statistics.model == "papers":
         return line
-    estimate = plan_estimate(plan, statistics)
-    cores = _counted(statistics.calibration.cores, "core")
-    load = f"{significant(100 * estimate.load)}{NARROW_SPACE}% load on {cores} with reading the events"
-    return f"{line}\n{load}, up to {significant(estimate.highest_rate)} events/s"
+    taken = load(plan, statistics)
+    if not taken:
+        return line
+    cores, capacity = _counted(statistics.calibration.cores, "core"), statistics.rate / taken
+    share = f"{significant(100 * taken)}{NARROW_SPACE}% load on {cores} with reading the events"
+    return f"{line}\n{share}, capacity {significant(capacity)} events/s"
 
 
 def _tree_line(tree: Tree, model: str) -> str:

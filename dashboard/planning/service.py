@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard.accounts.people import first_name
 from dashboard.audit.recording import record
 from dashboard.live.meters import statistics
+from dashboard.planning.figures import PlanLoad, running_loads, saving, together
 from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown, send_plan
@@ -24,7 +25,7 @@ from optimizer.plan import Plan
 from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query, QuerySpec
 from optimizer.strategies import STRATEGIES, strategy_named
-from optimizer.throughput import estimated_throughput, load
+from optimizer.throughput import catching_up_rate
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
@@ -40,15 +41,10 @@ class Preview:
     """What saving a query would do."""
 
     joinings: list[Joining]  # per tree that its windows join
-    load_before: float  # fraction of the capacity at the measured rate
+    load_before: float  # of all sources, as every page tells it
     load_after: float
+    saving: float  # how much less load than running alone, 0 to 1, over all its windows
     first_result_seconds: float
-
-    @property
-    def saving(self) -> float:
-        """How much cheaper it is than running alone, 0 to 1, over all its windows."""
-        alone = sum(part.cost_alone for part in self.joinings)
-        return sum(part.saving * part.cost_alone for part in self.joinings) / alone if alone else 0.0
 
 
 def replan(source: Source, cause: str) -> PlanVersion:
@@ -185,7 +181,7 @@ def _store(source: Source, cause: str, plan: Plan, known: Statistics, held: bool
         plan=plan.to_json(),
         cause=cause,
         statistics=known.to_json(),
-        estimated_throughput=estimated_throughput(plan, known) if plan.all_trees else None,
+        estimated_throughput=catching_up_rate(plan, known) if plan.all_trees else None,
         held=held,
     )
     transaction.on_commit(lambda: _try_to_publish(source))
@@ -241,10 +237,14 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
     others = [query for query in _all_queries(source) if not query.id.startswith(f"{key}@")]
     before = adapt(_running(source, newest(source)), others, known).plan
     after = adapt(before, others + added, known).plan
+    every = running_loads()
+    own = every.pop(source.key, None) or PlanLoad.of(source, before)
+    beside = together(list(every.values())).load
     return Preview(
         joinings=joining(before, after, [query.id for query in added], known),
-        load_before=load(before, known),
-        load_after=load(after, known),
+        load_before=beside + own.under(before).load,
+        load_after=beside + own.under(after).load,
+        saving=saving(before, after, added, own.statistics),
         first_result_seconds=_first_result_seconds(source, added),
     )
 

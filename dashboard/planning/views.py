@@ -50,7 +50,7 @@ def plan(request: HttpRequest) -> HttpResponse:
         "sources": sources,
         "headline": headline(plans, others),
         "plans": plans,
-        "plan": shown.overview,
+        "rows": shown.rows,
         "selected": selected,
         "details": details(shown, selected),
         "timeline": selected.timeline(),

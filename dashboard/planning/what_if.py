@@ -11,6 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.live.meters import statistics
+from dashboard.planning.calibration import calibrated_statistics
 from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
 from dashboard.platform.folder_tasks import DONE, RUNNING, FolderTask, all_tasks, tidy
@@ -29,7 +30,7 @@ LONGEST_BAR = 10.0  # or twice the cheapest plan, where that is more; a longer o
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one strategy would make of the queries; costs are in queries that run alone."""
+    """What one strategy would make of the queries; costs are in windows that run alone."""
 
     strategy: str
     total: float | None  # None: it refused, or took too long
@@ -87,7 +88,12 @@ class Comparison(FolderTask):
             return
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         known = with_measured_kernels(statistics(version.source.key))
-        run = {"plan": version.plan, "statistics": known.to_json(), "nodes": nodes}
+        run = {
+            "plan": version.plan,
+            "statistics": known.to_json(),  # that plans are made by
+            "estimates": calibrated_statistics(version.source).to_json(),  # that their loads are told by
+            "nodes": nodes,
+        }
         self.launch("whatif", run, ["outcomes.json"])
 
     def outcomes(self) -> list[Outcome]:

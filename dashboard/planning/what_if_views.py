@@ -13,8 +13,9 @@ from dashboard.accounts.rights import check_may_change, may_change, visible_sour
 from dashboard.models import Source
 from dashboard.planning import service
 from dashboard.planning.changes import change_picture, differences, effects
+from dashboard.planning.figures import running_loads, together
 from dashboard.planning.news import warn_if_unheard
-from dashboard.planning.overview import SourcePlan, overview
+from dashboard.planning.overview import SourcePlan
 from dashboard.planning.views import running_plan
 from dashboard.planning.what_if import Comparison, by_plan, first_ones
 from dashboard.platform.folder_tasks import ASKED, CANCELLED, FAILED, RUNNING
@@ -120,19 +121,19 @@ def release(request: HttpRequest, key: str) -> HttpResponse:
 
 def preview_context(shown: SourcePlan, plan: Plan, request: HttpRequest) -> dict[str, Any]:
     """What a page says of a plan that could be made to run."""
-    then = overview(plan, shown.statistics)
+    others = [one for key, one in running_loads().items() if key != shown.source.key]
+    now, then = together([shown.taken], others), together([shown.taken.under(plan)], others)
     return {
         "source": shown.source,
         "version": shown.version,
-        "now": shown.overview,
+        "now": now,
         "then": then,
-        "cheaper": then.price < shown.overview.price,
         "trees_now": len(shown.plan.all_trees),
         "trees_then": len(plan.all_trees),
         "nodes_then": len(plan.nodes),
         "changes": differences(shown.plan, plan),
         "change_picture": change_picture(shown.plan, plan),
-        "effects": effects(shown.plan, plan, shown.statistics),
+        "effects": effects(shown.taken, shown.taken.under(plan)),
         "may_change": may_change(signed_in(request), shown.source),
     }
 
@@ -147,7 +148,7 @@ def _compared(shown: SourcePlan, nodes: int) -> dict[str, Any]:
         "source": shown.source,
         "version": shown.version,
         "adopted": shown.plan.strategy if nodes == len(shown.plan.nodes) else "",
-        "running_price": shown.overview.price,
+        "running_cost": shown.taken.cost,
         "nodes": nodes,
         "outcomes": found,
         "same_plans": by_plan(found),

@@ -61,7 +61,7 @@ def _sharing(preview: Preview) -> Cell:
     if saving >= 100:
         return Cell("Sharing", "No extra cost", "its slices are there already", is_good=True)
     if saving < 1:
-        return Cell("Sharing", "Nothing yet", "costs what it costs alone")
+        return Cell("Sharing", "Nothing yet", "nothing to share with yet")
     return Cell("Sharing", f"{saving}{THIN}% cheaper", "than running alone", is_good=True)
 
 

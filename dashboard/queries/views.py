@@ -13,12 +13,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_queries, visible_sources
-from dashboard.live.meters import process_meters, statistics
+from dashboard.live.meters import process_meters
 from dashboard.past.known import kept
 from dashboard.planning import service as planning
+from dashboard.planning.figures import query_shares, running_loads
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
-from dashboard.planning.overview import cost_shares
 from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
@@ -50,11 +50,11 @@ def query_list(request: HttpRequest) -> HttpResponse:
     queries = list(visible_queries(person).select_related("source", "owner", "paused_by"))
     words = request.GET.get("q", "").lower().split()
     sources = {query.source for query in queries}
-    trees, shares, warnings = _trees(sources), _cost_shares(sources), warnings_of(queries)
+    trees, shares, warnings = _trees(sources), query_shares(running_loads().values()), warnings_of(queries)
     rows = [
         {
             "query": query,
-            "share": sum(shares.get(one.id, 0.0) for one in query.queries()),
+            "share": shares.get(query.key),
             "windows": summary(query.spec().windows),
             "trees": sorted({trees[one.id] for one in query.queries() if one.id in trees}),
             "state": state_of(query, warnings.get(query.key, "")),
@@ -137,16 +137,6 @@ def _trees(sources: set[Source]) -> dict[str, str]:
         for version in versions
         for tree in version.value().all_trees
         for query in tree.queries
-    }
-
-
-def _cost_shares(sources: set[Source]) -> dict[str, float]:
-    """The estimated share of every single-window query in its plan's cost, until the job has measured it."""
-    versions = [version for source in sources if (version := planning.newest(source))]
-    return {
-        query: share
-        for version in versions
-        for query, share in cost_shares(version.value(), statistics(version.source.key)).items()
     }
 
 

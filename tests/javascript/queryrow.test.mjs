@@ -50,7 +50,7 @@ test("computations of one field are told apart by their aggregates", () => {
 });
 
 test("a small share of the cost is not none", () => {
-  assert.deepEqual([0, 0.0001, 0.0123, 0.42].map(shareWords), ["0.0\u202f%", "<0.1\u202f%", "1.2\u202f%", "42\u202f%"]);
+  assert.deepEqual([0, 0.0001, 0.0123, 0.42].map(shareWords), ["0\u202f%", "<0.1\u202f%", "1.2\u202f%", "42\u202f%"]);
 });
 
 test("notes that are too near to each other become one", () => {

@@ -174,12 +174,12 @@ def test_text_tells_nodes_apart_where_there_are_several(planned: Any) -> None:
     assert "Node 2 of 2 · 0 operations/s\n" in text
 
 
-def test_text_of_the_calibrated_model_says_load_and_highest_rate(planned: Any) -> None:
+def test_text_of_the_calibrated_model_says_load_and_capacity(planned: Any) -> None:
     text = planned(asked("a", (60, 10)), model="calibrated", rate=10_000).replace(
         "\N{NARROW NO-BREAK SPACE}", " "
     )
-    # 2.3 µs for each event on two cores.
-    assert "1.15 % load on 2 cores with reading the events, up to 869,565 events/s" in text
+    # 2.3 µs for each event on two cores, and what its slices take, whatever the rate.
+    assert "1.15 % load on 2 cores with reading the events, capacity 869,5" in text
 
 
 def test_compare_lists_every_strategy_by_total_cost(planned: Any, planned_json: Any) -> None:

@@ -5,14 +5,17 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from dashboard.planning.figures import cost_in_windows, estimated_load, without_sharing
 from dashboard.planning.identity import plan_identity
 from dashboard.planning.what_if import PATIENCE_SECONDS, Comparison
+from dashboard.planning.work import estimated_work
 from dashboard.platform.folder_tasks import Cancelled
 from optimizer.cost import Statistics
 from optimizer.plan import Plan
@@ -43,25 +46,39 @@ class Command(BaseCommand):
             raise
 
 
+@dataclass(frozen=True)
+class Costs:
+    """By load, as the plan page tells costs: what is called cheaper leaves more headroom."""
+
+    estimates: Statistics
+    alone: float  # the load without any sharing
+
+    def of(self, plan: Plan) -> float:
+        return cost_in_windows(plan, estimated_load(plan, self.estimates), self.alone)
+
+    def of_busiest_node(self, plan: Plan) -> float:
+        taken = estimated_work(plan, self.estimates)
+        nodes = [0.0] * len(plan.nodes)
+        for tree in plan.all_trees:
+            nodes[tree.node] += taken[tree.id].total / self.estimates.calibration.cores
+        return cost_in_windows(plan, max(nodes), self.alone)
+
+
 def _run(comparison: Comparison) -> None:
     asked = comparison.read("run") or {}
-    plan, known, nodes = (
-        Plan.from_json(asked["plan"]),
-        Statistics.from_json(asked["statistics"]),
-        asked["nodes"],
-    )
-    alone = optimize(plan.all_queries, known, strategy="no_share").total_cost
-    unit = alone / len(plan.all_queries) if plan.all_queries and alone else 1.0
+    plan, nodes = Plan.from_json(asked["plan"]), asked["nodes"]
+    known, estimates = (Statistics.from_json(asked[name]) for name in ("statistics", "estimates"))
+    costs = Costs(estimates, estimated_load(without_sharing(plan, estimates), estimates))
     outcomes: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         comparison.write("progress", {"done": len(outcomes), "now": strategy})
-        outcomes.append(_outcome(comparison, strategy, plan, known, nodes, unit))
+        outcomes.append(_outcome(comparison, strategy, plan, known, nodes, costs))
         comparison.write("outcomes", {"outcomes": outcomes})
     comparison.write("summary", {"strategies": len(outcomes)})
 
 
 def _outcome(
-    comparison: Comparison, strategy: str, plan: Plan, known: Statistics, nodes: int, unit: float
+    comparison: Comparison, strategy: str, plan: Plan, known: Statistics, nodes: int, costs: Costs
 ) -> dict[str, Any]:
     began = time.perf_counter()
     try:
@@ -75,8 +92,8 @@ def _outcome(
         return {"strategy": strategy, "total": None, "seconds": seconds, "refusal": str(refusal)}
     return {
         "strategy": strategy,
-        "total": found.total_cost / unit,
-        "max_node": found.max_node_cost / unit,
+        "total": costs.of(found),
+        "max_node": costs.of_busiest_node(found),
         "trees": len(found.all_trees),
         "seconds": time.perf_counter() - began,
         "plan": plan_identity(found),

@@ -90,7 +90,7 @@ export class Flow {
 
   #words(bands) {
     const queries = bands.reduce((sum, { count }) => sum + count, 0);
-    return `From ${counted(this.#picture.sources.length, "source")} through ${counted(bands.length, "band")} of trees to ${counted(queries, "query", "queries")}, width by cost. Tree ${this.tree} is selected.`;
+    return `From ${counted(this.#picture.sources.length, "source")} through ${counted(bands.length, "band")} of trees to ${counted(queries, "window", "windows")}, width by cost. Tree ${this.tree} is selected.`;
   }
 
   #heads(columns, bands) {
@@ -103,7 +103,7 @@ export class Flow {
       [counted(sources.length, "source"), rates.length ? `${whole(rates.reduce((a, b) => a + b, 0))} events/s` : "not measured yet"],
       [counted(sum(({ edges, trees }) => (edges === null ? 0 : (trees ?? 1))), "slice sequence"), `${number(sum(({ edges }) => edges))} edges/min`],
       [counted(trees, "tree"), counted(nodes, "node")],
-      [counted(sum(({ count }) => count), "query", "queries"), `${number(Math.round(results * 60))} results/min${byOwner ? ", by owner" : ""}`],
+      [counted(sum(({ count }) => count), "window", "windows"), `${number(Math.round(results * 60))} results/min${byOwner ? ", by owner" : ""}`],
     ];
     return heads.flatMap(([head, below], at) => [
       svg("text", { x: at ? columns[at] : 0, y: 12, class: "flow-head" }, head),
@@ -128,7 +128,7 @@ export class Flow {
     const group = svg(band.address ? "a" : "g", { class: `flow-band${chosen ? " is-chosen" : ""}`, ...(band.address ? { href: band.address, "data-flow-tree": `${band.sourceKey} ${band.id}` } : {}) });
     if (chosen) group.setAttribute("aria-current", "true");
     const share = whole ? band.cost / whole : 0;
-    group.setAttribute("aria-label", `${band.label}${band.node ? `, node ${band.node}` : ""}, ${band.kernel || "several kernels"}, ${counted(band.count, "query", "queries")}, ${percent(share)} of the cost`);
+    group.setAttribute("aria-label", `${band.label}${band.node ? `, node ${band.node}` : ""}, ${band.kernel || "several kernels"}, ${counted(band.count, "window", "windows")}, ${percent(share)} of the cost`);
     const { y, height } = band;
     group.append(
       svg("path", { d: ribbon(columns[0] + BAR, band.from, columns[1], y, height), class: "flow-ribbon" }),

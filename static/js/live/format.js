@@ -73,7 +73,8 @@ export function clock(milliseconds, { seconds = false } = {}) {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
 }
 
-export const percent = (share) => `${minus((share * 100).toFixed(Math.abs(share) < 0.1 ? 1 : 0))}${THIN}%`;
+/** A share of 0.312 as 31 %; small ones keep a digit. The server writes them alike (plan_words.py). */
+export const percent = (share) => `${minus((share * 100).toFixed(share && Math.abs(share) < 0.0995 ? 1 : 0))}${THIN}%`;
 
 /** 18.4 MB */
 export function bytes(count) {

@@ -1,6 +1,7 @@
 // The card at the foot of the side bar: the worst state anywhere, and the load.
 import { dot, make } from "./dom.js";
 import { clock, percent, whole } from "./format.js";
+import { loadNow } from "./loadfigures.js";
 
 function worst({ connected, signedOut, state }) {
   if (signedOut) return ["is-bad", "Signed out", "Reload the page to sign in."];
@@ -41,8 +42,7 @@ export class JobCard {
       this.status.replaceChildren(dot(kind), make("span", "side-label", make("b", kind === "is-bad" ? "bad-ink" : "", bold), detail ? make("span", "job-detail", detail) : ""));
       this.status.title = detail ? `${bold}, ${detail}` : bold;
     }
-    const running = facts.connected && facts.state?.broker.state === "reachable" && facts.state.job.state === "running";
-    const load = running ? facts.state.load : null;
+    const load = loadNow(facts);
     this.load.hidden = !load;
     if (!load) return;
     this.bar.style.width = `${Math.min(100, load.share * 100)}%`;

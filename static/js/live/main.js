@@ -5,6 +5,7 @@ import { Bells } from "./bells.js";
 import { leaveCrosshair } from "./crosshair.js";
 import { watchDialogs } from "./dialogs.js";
 import { JobCard } from "./jobcard.js";
+import { showLoad } from "./loadfigures.js";
 import { Panel } from "./panel.js";
 import { watchPanelMenus } from "./panelmenu.js";
 import { RangeControl } from "./rangecontrol.js";
@@ -214,6 +215,7 @@ class LivePage {
     };
     this.bells.speak();
     this.card?.render(facts);
+    showLoad(facts);
     this.rows.forEach((row) => row.render(facts));
     this.health.forEach((strip) => strip.render(facts));
     this.plan?.render(facts);

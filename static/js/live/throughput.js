@@ -1,4 +1,4 @@
-// The plan page's chart: what the plan or a tree was estimated to take, beside what the job shows it can.
+// The plan page's chart: what the plan or a tree was estimated to take, beside what the job shows it can: capacities, not the rate that arrives.
 import { timeAxis, valueAxis } from "./axes.js";
 import { icon, make } from "./dom.js";
 import { percent, whole } from "./format.js";
@@ -10,7 +10,7 @@ import { chartLibrary } from "./vendor.js";
 const REFRESH_MS = 15_000;
 const SPANS = { "24h": 86_400_000, "7d": 7 * 86_400_000 };
 const NOTES = {
-  plan: "Events per second of work at today’s batches, times the cores; estimated by the cost model at the calibration in use. A batch costs something however small it is: more events a second are cheaper each, hence those in hand.",
+  plan: "Capacity: the events a second that would fill the cores at today’s batch size. Larger batches cost less for each event, so it grows with the arriving rate. Estimated by the cost model at the calibration in use.",
   tree: "What the cores could take for this tree alone. Work that is not told apart by tree is split as it was estimated.",
 };
 
@@ -158,8 +158,10 @@ export class ThroughputChart {
       return make("div", "plan-fact", make("b", "", value, " ", make("small", "", unit)), make("span", "line-up", mark, line));
     };
     const cells = [];
-    if (actual !== null) cells.push(cell(whole(actual), "events/s", "actual", "key-actual"));
-    if (estimated !== null) cells.push(cell(whole(estimated), "events/s", this.#measured ? "estimated" : "estimated, before measuring", "key-estimated"));
+    if (actual !== null) cells.push(cell(whole(actual), "events/s", "capacity, measured", "key-actual"));
+    if (estimated !== null) cells.push(cell(whole(estimated), "events/s", this.#measured ? "capacity, estimated" : "capacity, estimated before measuring", "key-estimated"));
+    const arriving = this.#of === "plan" ? this.facts.sources.get(this.source)?.rate ?? null : null;
+    if (arriving !== null) cells.push(cell(whole(arriving), "events/s", "arriving", null));
     if (actual !== null && estimated) cells.push(cell(signed(actual / estimated - 1), "", this.#deviationWords(), null));
     this.figures.replaceChildren(...cells);
   }

@@ -31,8 +31,8 @@ def planned(hot: SavedQuery, sensors: Source) -> PlanVersion:
 def test_a_strategy_is_previewed_adopted_and_taken_back(ask: Ask, planned: PlanVersion) -> None:
     choice = {"strategy": "no_share", "nodes": 2}
     seen = ask("post", "sources/sensors/plan/preview", choice).json()
-    assert seen["price_after"] == pytest.approx(2)
-    assert seen["price_before"] < 2
+    assert seen["cost_after"] == pytest.approx(2)
+    assert seen["cost_before"] < 2
     assert len(seen["effects"]) == 2
     assert PlanVersion.objects.count() == 1
 

@@ -39,11 +39,11 @@ def test_home_tells_what_sharing_saves_and_leads_to_dashboards_with_panels(
     Board.objects.create(slug="empty", name="Empty")
     first = Board.objects.create(slug="first", name="First")
     Panel.objects.create(board=first, query=hot, title="Hot")
-    assert "for the price of" not in as_ana.get("/").content.decode()
+    assert "for the cost of" not in as_ana.get("/").content.decode()
     replan(hot.source, "Ana added “Hot devices”")
     page = as_ana.get("/").content.decode()
-    assert "2 queries for the price of 1." in page
-    assert "in hand before saturation, not measured yet" in page
+    assert "2 windows for the cost of 1." in page
+    assert "headroom, at least, estimated" in page
     assert 'href="/dashboards/first/"' in page
     assert 'href="/dashboards/empty/"' not in page
 
@@ -95,12 +95,12 @@ def test_the_load_is_of_all_sources_whoever_reads(as_bo: Client, as_ana: Client,
     Source.objects.exclude(pk=own.pk).update(for_all=NOTHING)
     for address in ("/", "/plan/"):
         whole, part = (client.get(address).context["headline"] for client in (as_ana, as_bo))
-        assert (part.queries, part.trees, part.topics) == (1, 1, ("own",))
-        assert (whole.queries, whole.beside_others) == (3, False)
-        assert part.load == pytest.approx(whole.load)
-        assert part.in_hand == pytest.approx(whole.in_hand)
+        assert (part.figures.windows, part.trees, part.topics) == (1, 1, ("own",))
+        assert (whole.figures.windows, whole.beside_others) == (3, False)
+        assert part.figures.load == pytest.approx(whole.figures.load)
+        assert part.figures.headroom == pytest.approx(whole.figures.headroom)
         page = as_bo.get(address).content.decode()
-        assert "load with sharing, with sources that you may not see" in page
+        assert "load, estimated, with sources that you may not see" in page
         assert not [name for name in ("sensors", "Hot devices", "Ana") if name in page]
 
 

@@ -1,5 +1,7 @@
 """Rates, capacity and statistics from what the job measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.live.meters import KEPT_MS, Meters, calibrate, measured, statistics
@@ -10,6 +12,7 @@ from optimizer.plan import Plan
 from optimizer.queries import Query
 from optimizer.throughput import busy
 from optimizer.windows import Window
+from streaming.path_costs import measured_path
 from tests.dashboard.live.messages import meter
 from tests.dashboard.places import source_at
 
@@ -75,7 +78,6 @@ def test_one_slow_batch_weighs_on_the_capacity_of_a_quarter_of_a_minute_and_no_l
 def test_a_span_without_events_has_no_capacity() -> None:
     meters = running_for(30, events=0)
     assert {point.capacity for point in meters.source("sensors").throughput(2)} == {None}
-    assert meters.source("sensors").capacity(2) is None
 
 
 def test_a_source_is_idle_since_its_last_event_after_half_a_minute() -> None:
@@ -106,8 +108,10 @@ def test_too_few_events_leave_the_calibration_as_it_was() -> None:
 
 
 @pytest.mark.django_db
-def test_statistics_are_the_defaults_before_anything_was_measured() -> None:
-    assert statistics("sensors", Meters()) == Statistics()
+def test_before_anything_was_measured_statistics_know_what_the_benchmark_found() -> None:
+    known = statistics("sensors", Meters())
+    assert known.calibration.path == measured_path()
+    assert replace(known, calibration=Calibration()) == Statistics()
     assert not measured("sensors", Meters())
 
 

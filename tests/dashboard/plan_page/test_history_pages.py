@@ -40,7 +40,7 @@ def test_a_version_is_shown_in_words_and_as_a_picture(as_ana: Client, twice: Sou
 def test_the_way_back_is_shown_before_it_is_gone(as_ana: Client, twice: Source) -> None:
     preview = as_ana.get("/plan/sensors/history/1/back/").content.decode()
     assert "Go back to plan 1" in preview
-    assert "What it means for each query" in preview
+    assert "What it means for each window" in preview
     assert len(newest(twice).value().trees) == 2  # type: ignore[union-attr]
     answer = as_ana.post("/plan/sensors/history/1/go-back/", follow=True).content.decode()
     assert "Plan 3 has the trees of plan 1." in answer

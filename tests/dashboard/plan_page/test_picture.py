@@ -45,7 +45,7 @@ def test_many_trees_are_told_together_and_the_selected_one_apart(sensors: Source
     adopt(sensors, "no_share", 1, ana)
     plan = SourcePlan.of(sensors)
     assert plan is not None
-    cheapest = min(plan.overview.rows, key=lambda row: plan.cost_of(row.tree.id)).tree.id
+    cheapest = min(plan.rows, key=lambda row: plan.cost_of(row.tree.id)).tree.id
     (source,) = picture([plan], ("sensors", cheapest))["sources"]
     bands = source["trees"]
     assert len(bands) <= MOST_TREES + 1
@@ -53,7 +53,7 @@ def test_many_trees_are_told_together_and_the_selected_one_apart(sensors: Source
     assert bands[-1]["label"].endswith("more trees")
     assert sum(band["count"] for band in bands) == 50
     assert sum(band["cost"] for band in bands) == pytest.approx(
-        sum(plan.cost_of(row.tree.id) for row in plan.overview.rows)
+        sum(plan.cost_of(row.tree.id) for row in plan.rows)
     )
 
 
@@ -108,7 +108,7 @@ def test_all_sources_are_on_the_page_and_one_of_them_is_chosen(
     replan(web, "two")
     page = as_ana.get("/plan/?source=web")
     assert page.context["source"] == web
-    assert "3 queries for the price of" in page.content.decode()
+    assert "3 windows for the cost of" in page.content.decode()
     assert "One pass over each topic, 2 trees on 1 node." in page.content.decode()
     told = as_ana.get("/plan/picture/?source=web&tree=1").json()
     assert [source["name"] for source in told["sources"]] == ["sensors", "web.requests"]

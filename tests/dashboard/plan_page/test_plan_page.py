@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from dashboard.models import PlanVersion, SavedQuery, Source
-from dashboard.planning.overview import overview
+from dashboard.planning.figures import Figures, PlanLoad, together
+from dashboard.planning.overview import tree_rows
 from optimizer import Statistics, optimize
 from optimizer.queries import Query
 from optimizer.windows import Window
@@ -51,9 +52,9 @@ def test_a_plan_whose_last_query_was_deleted_is_no_plan(as_ana: Client, sensors:
 
 def test_the_page_tells_version_cause_price_and_trees(as_ana: Client, planned: PlanVersion) -> None:
     page = as_ana.get("/plan/?source=sensors").content.decode()
-    for words in ("Plan 7", "Ana added “Hot devices”", "2 queries for the price of 1.", "Tree 1", "1m, 5m"):
+    for words in ("Plan 7", "Ana added “Hot devices”", "2 windows for the cost of 1.", "Tree 1", "1m, 5m"):
         assert words in page
-    assert "not measured yet" in page
+    assert "headroom, at least, estimated" in page
 
 
 def test_a_plan_that_kafka_did_not_take_says_so(as_ana: Client, planned: PlanVersion) -> None:
@@ -76,18 +77,22 @@ def test_estimates_are_told_per_plan_version(as_ana: Client, planned: PlanVersio
     assert as_ana.get("/plan/nowhere/estimates/").status_code == 404
 
 
+def figures(*queries: Query) -> Figures:
+    plan = optimize(list(queries), Statistics(), source="s")
+    return together([PlanLoad(plan, Statistics(), None, plan)])
+
+
 def test_one_query_costs_one_and_a_shared_one_costs_less_than_two() -> None:
-    alone = optimize([query("a", 1)], Statistics(), source="s")
-    assert overview(alone, Statistics()).price == pytest.approx(1)
-    both = overview(optimize([query("a", 1), query("b", 5)], Statistics(), source="s"), Statistics())
-    assert both.queries == 2
-    assert both.price < 1.5
+    assert figures(query("a", 1)).cost == pytest.approx(1)
+    both = figures(query("a", 1), query("b", 5))
+    assert both.windows == 2
+    assert both.cost < 2
     assert both.load < both.load_alone
 
 
 def test_shares_of_cost_add_up_to_the_whole() -> None:
     plan = optimize([query("a", 1), query("b", 5, group_by=("device",))], Statistics(), source="s")
-    rows = overview(plan, Statistics()).rows
+    rows = tree_rows(plan, Statistics(), {tree.id: 0.5 for tree in plan.all_trees})
     assert len(rows) == 2
     assert sum(row.share for row in rows) == pytest.approx(1)
     assert {row.subject for row in rows} == {"not grouped", "grouped by device"}
@@ -95,7 +100,7 @@ def test_shares_of_cost_add_up_to_the_whole() -> None:
 
 def test_a_timeline_tells_where_slices_end_and_who_closes_there() -> None:
     odd = Query("o@25s/10s", "o", "max", "temp", Window(25_000, 10_000))
-    (row,) = overview(optimize([odd], Statistics(), source="s"), Statistics()).rows
+    (row,) = tree_rows(optimize([odd], Statistics(), source="s"), Statistics(), {"1": 1.0})
     timeline = row.timeline()
     assert timeline["edges"] == [[10_000, 0], [10_000, 5_000]]
     assert timeline["queries"][0]["end"] == 5_000

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dashboard.planning.changes import change_picture, differences, effects
+from dashboard.planning.figures import PlanLoad
 from optimizer import Statistics, optimize
 from optimizer.group_windows import CountWindow, GroupQuery
 from optimizer.plan import Plan
@@ -32,7 +33,7 @@ def test_the_same_plan_has_no_differences() -> None:
 def test_the_first_plan_names_its_queries_and_trees() -> None:
     told = differences(Plan("s", 0, ""), planned([*LATENCY], "all_shared"))
     assert told[0] == "“Latency” (1 m, 5 m) are new, in tree 1."
-    assert "Tree 1 is new: 2 queries, SlickDeque (Non-Inv)." in told
+    assert "Tree 1 is new: 2 windows, SlickDeque (Non-Inv)." in told
 
 
 def test_who_came_who_went_and_who_moved_is_said() -> None:
@@ -68,7 +69,7 @@ def test_effects_say_of_every_query_whether_it_moves_and_what_it_costs() -> None
     queries: list[AnyQuery] = [*LATENCY, counted]
     before = planned(queries, "all_shared")
     after = planned(queries, "no_share", before)
-    found = effects(before, after, KNOWN)
+    found = effects(PlanLoad(before, KNOWN, None, before), PlanLoad(after, KNOWN, None, before))
     assert [one.moves for one in found] == [True, False, False]
     assert "none is missed" in found[0].words
     assert {one.query.name for one in found} == {"Latency", "Count"}
