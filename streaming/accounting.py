@@ -11,7 +11,10 @@ VALUE_LIMIT = 10_000  # bytes of a refused message that are kept
 
 
 class Counts(msgspec.Struct, array_like=True):
-    """Messages by what became of them: `read` is counted on arrival, the others where it is decided."""
+    """Messages by what became of them: `read` is counted on arrival, the others where it is decided.
+
+    With `removed`, `aborted` and `gaps`, which are not among those read, they add up to the last offset.
+    """
 
     read: int = 0
     accepted: int = 0
@@ -19,7 +22,9 @@ class Counts(msgspec.Struct, array_like=True):
     late: int = 0
     future: int = 0
     past: int = 0
-    removed: int = 0  # by Kafka, before they were read; not among those read
+    removed: int = 0  # by Kafka, before they were read
+    aborted: int = 0  # by their transactions
+    gaps: int = 0  # offsets of no message: marks of transactions, and what compaction left out
 
     def __add__(self, other: "Counts") -> "Counts":
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)

@@ -26,7 +26,7 @@ from pyspark.sql.types import StructType
 from streaming.kafka_topic import TopicClient
 from streaming.progress import Progress, ProgressReader
 from streaming.security import PLAINTEXT, Security
-from streaming.sources import FUTURE_BOUND_MS
+from streaming.sources import FUTURE_BOUND_MS, READ_COMMITTED, Isolation
 
 FORMAT = "millrace"
 SCHEMA = "shard int, report binary"
@@ -63,6 +63,7 @@ class InputSetup:
     labels: list[int]  # by shard
     security: Security = PLAINTEXT  # of the source's cluster
     future_bound: int | None = FUTURE_BOUND_MS  # ms that events may be ahead of their messages; None: any
+    isolation: Isolation = READ_COMMITTED
 
     def option(self) -> str:
         return b64encode(msgspec.msgpack.encode(self)).decode()
@@ -197,7 +198,8 @@ class InputReader(DataSourceStreamReader):
             client.close()
 
     def _events(self) -> TopicClient:
-        return self._client(self._setup.bootstrap_servers, self._setup.topic, self._setup.security)
+        setup = self._setup
+        return self._client(setup.bootstrap_servers, setup.topic, setup.security, setup.isolation)
 
     def _plans_end(self) -> int:
         return self._client(self._setup.own_servers, self._setup.plans_topic).ends()[0]
@@ -260,10 +262,16 @@ class InputReader(DataSourceStreamReader):
         self._looked[what] = now
         return True
 
-    def _client(self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> TopicClient:
+    def _client(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        security: Security = PLAINTEXT,
+        isolation: Isolation = READ_COMMITTED,
+    ) -> TopicClient:
         key = (bootstrap_servers, topic)
         if key not in self._clients:
-            self._clients[key] = TopicClient(*key, security)
+            self._clients[key] = TopicClient(*key, security, isolation)
         return self._clients[key]
 
     def _newest_plan(self, start: int, until: int) -> bytes | None:

@@ -452,7 +452,7 @@ def run(bootstrap_servers: str, prefix: str, master: str, var_dir: Path) -> None
 
 
 def _watch(source: SourceSpec) -> Watch:
-    return Watch(source.bootstrap_servers, source.topic, source.security)
+    return Watch(source.bootstrap_servers, source.topic, source.security, source.isolation)
 
 
 def _of_topic(source: SourceSpec, topic_id: str) -> SourceSpec:

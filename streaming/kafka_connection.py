@@ -10,12 +10,14 @@ import struct
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from kafka.errors import CorrelationIdError, KafkaConnectionError, for_code
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.selector import NetworkSelector
 from kafka.protocol.consumer import FetchRequest
+
+from streaming.sources import Isolation
 
 ANSWER_SECONDS = 4.0  # a cluster that takes longer counts as unreachable
 FETCH_BYTES = 4 << 20  # more is no faster, less is slower
@@ -23,21 +25,30 @@ FETCH_WAIT_MS = 500  # how long a broker may wait for the first message
 MOST_BYTES = 1 << 30  # of an answer; a broker that announces more is none
 
 UNKNOWN = -1
+LEVELS: dict[Isolation, int] = {"read_uncommitted": 0, "read_committed": 1}  # as Kafka numbers them
 
 # Brokers from Kafka 2.1 on know this version, and what it answers has no parts of variable length but one.
 _FETCH_VERSION = 10
 _FETCH_START = struct.Struct(">iihi")  # correlation, throttle, error, session
 _FETCH_PARTITION = struct.Struct(">ihqqqi")  # number, error, high watermark, last stable, log start, aborted
-_ABORTED_BYTES = 16
+_ABORTED = struct.Struct(">qq")  # producer, first offset
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
+
+
+class Aborted(NamedTuple):
+    """A transaction that was aborted."""
+
+    producer: int
+    first_offset: int
 
 
 @dataclass(frozen=True)
 class Fetched:
     """What a broker answered to a fetch."""
 
-    end: int  # the offset that the partition's next message gets, or UNKNOWN
+    end: int  # up to where messages can be read, or UNKNOWN
     is_throttled: bool  # the broker may have left out what there is
+    aborted: tuple[Aborted, ...]  # that the records may belong to, where committed ones were asked for
     records: memoryview  # until the next answer is received
 
 
@@ -75,7 +86,9 @@ class Connection:
         ((_, response),) = self._parser.receive_bytes(_INT32.pack(len(answer)) + answer)
         return response
 
-    def send_fetch(self, topic: str, partition: int, epoch: int, position: int, size: int) -> None:
+    def send_fetch(
+        self, topic: str, partition: int, epoch: int, position: int, size: int, isolation: Isolation
+    ) -> None:
         """Ask for about `size` bytes from an offset on; `receive_fetch` comes next, when they are needed."""
         part = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
@@ -89,7 +102,7 @@ class Connection:
             max_wait_ms=FETCH_WAIT_MS,
             min_bytes=1,
             max_bytes=size,
-            isolation_level=0,
+            isolation_level=LEVELS[isolation],
             session_id=0,
             session_epoch=-1,
             topics=[FetchRequest.FetchTopic(topic=topic, partitions=[part])],
@@ -106,10 +119,10 @@ class Connection:
                 raise CorrelationIdError("A broker answered something else than what it was asked.")
             self._silent_until = time.monotonic() + throttled_ms / 1000
             raise_for(error)
-            end, records = _partition(answer, _FETCH_START.size)
+            end, aborted, records = _partition(answer, _FETCH_START.size)
         except struct.error as cut:
             raise KafkaConnectionError("A broker's answer ends too early.") from cut
-        return Fetched(end, throttled_ms > 0, records)
+        return Fetched(end, throttled_ms > 0, aborted, records)
 
     def _send(self, request: Any) -> None:
         if request.API_VERSION is None:
@@ -139,18 +152,21 @@ class Connection:
         return view
 
 
-def _partition(answer: memoryview, position: int) -> tuple[int, memoryview]:
-    """The end of the log and the records of the one partition that was asked for."""
+def _partition(answer: memoryview, position: int) -> tuple[int, tuple[Aborted, ...], memoryview]:
+    """The end, the aborted transactions and the records of the one partition that was asked for."""
     if not _INT32.unpack_from(answer, position)[0]:  # no topic at all: so answers a broker that throttles
-        return UNKNOWN, answer[:0]
+        return UNKNOWN, (), answer[:0]
     position += _INT32.size
     position += _INT16.size + _INT16.unpack_from(answer, position)[0] + _INT32.size  # one partition
-    number, error, end, _, _, aborted = _FETCH_PARTITION.unpack_from(answer, position)
+    number, error, end, last_stable, _, count = _FETCH_PARTITION.unpack_from(answer, position)
     raise_for(error, number)
-    position += _FETCH_PARTITION.size + max(aborted, 0) * _ABORTED_BYTES
-    size = max(_INT32.unpack_from(answer, position)[0], 0)
-    position += _INT32.size
-    return end, answer[position : position + size]
+    position += _FETCH_PARTITION.size
+    records_at = position + max(count, 0) * _ABORTED.size
+    size = max(_INT32.unpack_from(answer, records_at)[0], 0)
+    aborted = tuple(map(Aborted._make, _ABORTED.iter_unpack(answer[position:records_at])))
+    records_at += _INT32.size
+    records = answer[records_at : records_at + size]
+    return end if last_stable == UNKNOWN else min(end, last_stable), aborted, records
 
 
 def raise_for(error: int, partition: int | None = None) -> None:

@@ -1,7 +1,7 @@
 """A topic's log, read as fast as brokers send it: raw batches, compiled parsing, the next fetch under way.
 
-A process keeps its `LogReader`, and so its connections, from batch to batch. What was not committed is read,
-too, as Spark's own source does.
+A process keeps its `LogReader`, and so its connections, from batch to batch. Of transactions only those that
+were committed are read, up to where the oldest open one begins, unless the reader is to read uncommitted.
 """
 
 from collections.abc import Generator, Iterator
@@ -15,6 +15,7 @@ from streaming.kafka_topic import Patience, TopicClient
 from streaming.reach import SourceProblem
 from streaming.record_batches import Damaged, Messages, RecordBatches
 from streaming.security import PLAINTEXT, Security
+from streaming.sources import READ_COMMITTED, Isolation
 
 SPARE_BYTES = 64 << 10  # asked for on top of what messages should take
 EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its end
@@ -24,13 +25,18 @@ class LogReader(TopicClient):
     """Reads one topic; raises SourceProblem when it cannot. `client_options` are kafka-python's."""
 
     def __init__(
-        self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT, **client_options: Any
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        security: Security = PLAINTEXT,
+        isolation: Isolation = READ_COMMITTED,
+        **client_options: Any,
     ) -> None:
-        super().__init__(bootstrap_servers, topic, security, **client_options)
+        super().__init__(bootstrap_servers, topic, security, isolation, **client_options)
         self._message_bytes = float(FETCH_BYTES)  # as Kafka stores messages, by the last answer
 
-    def read(self, partition: int, start: int, until: int) -> Iterator[Messages]:
-        """Messages with start ≤ offset < until, in log order.
+    def read(self, partition: int, start: int, until: int, with_aborted: bool = False) -> Iterator[Messages]:
+        """Messages with start ≤ offset < until, in log order; those of aborted transactions are marked.
 
         What retention has removed is left out, and so is what a topic made anew does not have.
         """
@@ -40,7 +46,7 @@ class LogReader(TopicClient):
                 with closing(self._fetch(partition, position, until, patience)) as answers:
                     for batches in answers:
                         first, position = position, batches.following
-                        yield from batches.messages(first, until)
+                        yield from batches.messages(first, until, with_aborted)
                 return
             except OffsetOutOfRangeError:
                 oldest = self.beginnings().get(partition, 0)
@@ -64,13 +70,13 @@ class LogReader(TopicClient):
 
             def ask() -> None:
                 size = self._fetch_bytes(until - position)
-                connection.send_fetch(self._topic, partition, leader.epoch, position, size)
+                connection.send_fetch(self._topic, partition, leader.epoch, position, size, self._isolation)
 
             ask()
             empty = 0
             while position < until:
                 fetched = connection.receive_fetch()
-                batches = RecordBatches(fetched.records, position)
+                batches = RecordBatches(fetched.records, position, fetched.aborted)
                 if batches.following == position:
                     if fetched.is_throttled:
                         patience.renew()
@@ -92,16 +98,21 @@ class LogReader(TopicClient):
         return min(FETCH_BYTES, int(messages * self._message_bytes * 1.2) + SPARE_BYTES)
 
 
-_readers: dict[tuple[str, str], tuple[Security, LogReader]] = {}
+_readers: dict[tuple[str, str, Isolation], tuple[Security, LogReader]] = {}
 
 
-def reader(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> LogReader:
+def reader(
+    bootstrap_servers: str,
+    topic: str,
+    security: Security = PLAINTEXT,
+    isolation: Isolation = READ_COMMITTED,
+) -> LogReader:
     """This process's reader of a topic; a cluster that lets us in otherwise than before is dialled anew."""
-    key = (bootstrap_servers, topic)
+    key = (bootstrap_servers, topic, isolation)
     used, known = _readers.get(key, (security, None))
     if known is None or used != security:
         if known is not None:
             known.close()
-        known = LogReader(*key, security)
+        known = LogReader(bootstrap_servers, topic, security, isolation)
         _readers[key] = (security, known)
     return known

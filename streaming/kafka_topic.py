@@ -25,9 +25,10 @@ from kafka.errors import (
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from streaming.kafka_connection import Connection, raise_for
+from streaming.kafka_connection import LEVELS, Connection, raise_for
 from streaming.reach import SourceProblem, address_of, secure_options, why_not
 from streaming.security import PLAINTEXT, Security
+from streaming.sources import READ_COMMITTED, Isolation
 from streaming.watch import gone, refused, silent
 
 PATIENCE_SECONDS = 10.0  # without a sign of life
@@ -69,11 +70,17 @@ class TopicClient:
     """Asks about one topic; raises SourceProblem when it cannot. `client_options` are kafka-python's."""
 
     def __init__(
-        self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT, **client_options: Any
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        security: Security = PLAINTEXT,
+        isolation: Isolation = READ_COMMITTED,
+        **client_options: Any,
     ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
         self._security = security
+        self._isolation = isolation
         self._options = secure_options(security) | client_options
         self._idle: dict[str, list[Connection]] = defaultdict(list)  # by address
         self._leaders: dict[int, Leader | None] = {}  # by partition; None while there is none
@@ -85,7 +92,10 @@ class TopicClient:
                 connections.pop().close()
 
     def ends(self) -> dict[int, int]:
-        """Per partition, the offset that the next message gets."""
+        """Per partition, the offset up to which messages can be read.
+
+        Read committed, that is where the oldest open transaction begins, else what the next message gets.
+        """
         return self._persist(lambda: self._offsets(OffsetSpec.LATEST))
 
     def beginnings(self) -> dict[int, int]:
@@ -108,9 +118,9 @@ class TopicClient:
                 for number in partitions
             ]
             request = ListOffsetsRequest(
-                isolation_level=0,
+                isolation_level=LEVELS[self._isolation],
                 topics=[ListOffsetsRequest.ListOffsetsTopic(name=self._topic, partitions=parts)],
-                min_version=1,
+                min_version=2,  # that there is an isolation level
             )
             with self._connection(address) as connection:
                 answer = connection.ask(request)

@@ -85,6 +85,8 @@ def meter(
         "future": counts.future,
         "past": counts.past,
         "removed": counts.removed,
+        "aborted": counts.aborted,
+        "gaps": counts.gaps,
         "totals": msgspec.structs.asdict(shard.meta.totals),
         "map_seconds": sum(report.seconds for report in reports),
         "partials": sum(lane.partials for lane in taken.values()),

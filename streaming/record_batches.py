@@ -1,37 +1,30 @@
 """From the bytes of a fetch answer to messages, without a Python object for each of them."""
 
-import gzip
-from collections.abc import Callable, Iterator
+import os
+import struct
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import zstandard
-from kafka.codec import lz4_decode, snappy_decode
 from kafka.record import MemoryRecords
 from kafka.record.util import calc_crc32c
 
 from streaming import record_scan as scan
+from streaming.decompression import TooLarge, decompressed
+from streaming.kafka_connection import Aborted
+
+_INT32 = struct.Struct(">i")
 
 # Of values in one `Messages`, unless a single batch has more; Arrow's offsets have 31 bits.
 ENOUGH_BYTES = 32 << 20
 MOST_BYTES = (1 << 31) - 1
-
-# Comes with kafka-python, which makes a new one for every batch and takes ten times as long.
-_zstd = zstandard.ZstdDecompressor()
-
-# By the number that Kafka has for each.
-_CODECS: dict[int, Callable[[memoryview], bytes]] = {
-    1: gzip.decompress,
-    2: lambda data: snappy_decode(bytes(data)),
-    3: lz4_decode,
-    4: lambda data: _zstd.decompressobj(read_across_frames=True).decompress(data),
-}
-
-
-def _unknown(data: memoryview) -> bytes:
-    raise ValueError("nobody knows how it was compressed")
+# What a batch may take when decompressed, which may be a thousand times what it takes in the log.
+DECOMPRESSED_MB = int(os.environ.get("MILLRACE_LARGEST_BATCH_MB", "64"))
+ROW_BYTES = 21  # that a message takes beside those of its record
+UNREAD_AT_ONCE = 100_000  # offsets of messages that cannot be read
 
 
 class Damaged(ValueError):
@@ -49,6 +42,8 @@ class Messages:
     offsets: np.ndarray  # int64
     timestamps: np.ndarray  # int64, ms
     values: pa.Array  # binary; null for a tombstone
+    are_aborted: bool = False  # by their transaction
+    problem: str = ""  # why they cannot be read: the values are not known then
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -57,8 +52,8 @@ class Messages:
 class RecordBatches:
     """The whole batches of one answer; they stay in its bytes, so read them before the next is received."""
 
-    def __init__(self, records: memoryview, position: int) -> None:
-        """`position` is the offset that was asked for."""
+    def __init__(self, records: memoryview, position: int, aborted: Sequence[Aborted] = ()) -> None:
+        """`position` is the offset that was asked for; `aborted` lists transactions of these batches."""
         self._records = records
         self._data = _bytes(records)
         self._position = position
@@ -72,25 +67,50 @@ class RecordBatches:
         self.following = self._following() if count else position  # the offset to ask for next
         if count and self.following <= position:
             raise Damaged(position, "a batch has other offsets than those asked for")
+        if aborted:
+            self._mark_aborted(aborted)
 
-    def messages(self, start: int, until: int) -> Iterator[Messages]:
+    def messages(self, start: int, until: int, with_aborted: bool = False) -> Iterator[Messages]:
         """Those with start ≤ offset < until."""
-        for alike in _stretches(self._batches):
+        is_message = self._batches[:, scan.ATTRIBUTES] & scan.CONTROL == 0
+        is_asked = is_message if with_aborted else is_message & (self._batches[:, scan.IS_ABORTED] == 0)
+        for alike in _stretches(self._batches[is_asked]):
             if alike[0, scan.MAGIC] < 2:
                 yield from self._old_messages(alike, start, until)
                 continue
             wanted = alike[_wanted(alike, start, until)]
             self._check(wanted)
             compression = int(alike[0, scan.ATTRIBUTES]) & scan.COMPRESSION
-            opened = self._decompressed(wanted, compression) if compression else [self._plain(wanted)]
-            for data, batches in opened:
-                yield from _read(data, batches, start, until)
+            if compression:
+                yield from self._compressed_messages(wanted, compression, start, until)
+            else:
+                yield from _read(*self._plain(wanted), start, until)
+
+    def _mark_aborted(self, aborted: Sequence[Aborted]) -> None:
+        """Mark these transactions: each goes from its first offset to its producer's next mark."""
+        coming = deque(sorted(aborted, key=lambda transaction: transaction.first_offset))
+        open_producers: set[int] = set()
+        attributes = self._batches[:, scan.ATTRIBUTES]
+        for row in np.flatnonzero(attributes & scan.TRANSACTIONAL).tolist():
+            batch = self._batches[row]
+            while coming and coming[0].first_offset <= batch[scan.LAST_OFFSET]:
+                open_producers.add(coming.popleft().producer)
+            producer = int(batch[scan.PRODUCER])
+            if not batch[scan.ATTRIBUTES] & scan.CONTROL:
+                batch[scan.IS_ABORTED] = producer in open_producers
+            elif producer in open_producers:
+                self._check(batch[np.newaxis])
+                if scan.is_abort(self._data, batch):
+                    open_producers.remove(producer)
 
     def _following(self) -> int:
         last = self._batches[-1]
         if last[scan.MAGIC] == 2:
             return int(last[scan.LAST_OFFSET]) + 1
-        return max(record.offset for record in self._old_records(last)) + 1
+        try:
+            return max(record.offset for record in self._old_records(last)) + 1
+        except TooLarge:
+            return int(last[scan.LAST_OFFSET]) + 1
 
     def _check(self, batches: np.ndarray) -> None:
         columns = (batches[:, column].tolist() for column in (scan.START, scan.END, scan.CHECKSUM))
@@ -103,41 +123,71 @@ class RecordBatches:
         batches[:, scan.START] += scan.HEADER
         return self._data, batches
 
-    def _decompressed(self, batches: np.ndarray, compression: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """As `_plain`; in several parts if they are large."""
+    def _compressed_messages(
+        self, batches: np.ndarray, compression: int, start: int, until: int
+    ) -> Iterator[Messages]:
+        """In several parts if they are large."""
         opened: list[bytes] = []
         first = size = 0
         for row, data in enumerate(self._decompress(batches, compression)):
-            if opened and size + len(data) > ENOUGH_BYTES:
-                yield _joined(opened, batches[first:row])
-                opened, first, size = [], row, 0
+            if opened and (data is None or size + len(data) > ENOUGH_BYTES):
+                yield from _read(*_joined(opened, batches[first:row]), start, until)
+                opened, size = [], 0
+            if data is None:
+                yield from _unread(batches[row], start, until)
+                continue
+            first = first if opened else row
             opened.append(data)
             size += len(data)
         if opened:
-            yield _joined(opened, batches[first:])
+            yield from _read(*_joined(opened, batches[first : first + len(opened)]), start, until)
 
-    def _decompress(self, batches: np.ndarray, compression: int) -> Iterator[bytes]:
-        decompress = _CODECS.get(compression, _unknown)
-        places = zip(batches[:, scan.START].tolist(), batches[:, scan.END].tolist())
-        for row, (start, end) in enumerate(places):
+    def _decompress(self, batches: np.ndarray, compression: int) -> Iterator[bytes | None]:
+        """The bytes of each batch; None: it is too large."""
+        most = DECOMPRESSED_MB << 20
+        columns = (batches[:, column].tolist() for column in (scan.START, scan.END, scan.COUNT))
+        for row, (start, end, count) in enumerate(zip(*columns)):
             try:
-                data = decompress(self._records[start + scan.HEADER : end])
+                data = decompressed(compression, self._records[start + scan.HEADER : end], most)
+            except TooLarge:
+                yield None
+                continue
             except Exception as error:  # every library has classes of its own
                 raise Damaged(_base(batches, row), f"a batch cannot be decompressed ({error})") from error
-            yield data
+            rows = min(count, len(data) // scan.LEAST_RECORD)  # it may claim any number
+            yield data if len(data) + ROW_BYTES * rows <= most else None
 
     def _old_messages(self, batches: np.ndarray, start: int, until: int) -> Iterator[Messages]:
         """Messages as Kafka wrote them before version 0.11; kafka-python reads them one by one."""
-        found = [record for batch in batches for record in self._old_records(batch)]
-        kept = [record for record in found if start <= record.offset < until]
-        if kept:
-            yield Messages(
-                np.array([record.offset for record in kept], np.int64),
-                np.array([-1 if record.timestamp is None else record.timestamp for record in kept], np.int64),
-                pa.array([record.value for record in kept], pa.binary()),
-            )
+        found: list[Any] = []
+        for batch in batches:
+            try:
+                found += self._old_records(batch)
+            except TooLarge:
+                yield from _listed(found, start, until)
+                yield from _unread(batch, start, until)
+                found = []
+        yield from _listed(found, start, until)
+
+    def _check_old_size(self, batch: np.ndarray) -> None:
+        """Raise TooLarge if a message wraps others that take too much: kafka-python has no bound."""
+        message = self._records[batch[scan.START] : batch[scan.END]]
+        codec = message[scan.OLD_ATTRIBUTES] & scan.COMPRESSION
+        if not codec:
+            return
+        try:
+            place = scan.OLD_KEY + (scan.OLD_TIME_BYTES if batch[scan.MAGIC] else 0)
+            place += _INT32.size + max(_INT32.unpack_from(message, place)[0], 0)  # the value follows
+            value = place + _INT32.size
+            size = _INT32.unpack_from(message, place)[0]
+            decompressed(codec, message[value : value + max(size, 0)], DECOMPRESSED_MB << 20)
+        except TooLarge:
+            raise
+        except Exception:  # kafka-python says what is damaged
+            return
 
     def _old_records(self, batch: np.ndarray) -> list[Any]:
+        self._check_old_size(batch)
         try:
             records = MemoryRecords(bytes(self._records[batch[scan.START] : batch[scan.END]])).next_batch()
             found = list(records) if records.validate_crc() else []
@@ -148,16 +198,27 @@ class RecordBatches:
         return found
 
 
+def _listed(records: list[Any], start: int, until: int) -> Iterator[Messages]:
+    kept = [record for record in records if start <= record.offset < until]
+    if kept:
+        yield Messages(
+            np.array([record.offset for record in kept], np.int64),
+            np.array([-1 if record.timestamp is None else record.timestamp for record in kept], np.int64),
+            pa.array([record.value for record in kept], pa.binary()),
+        )
+
+
 def _stretches(batches: np.ndarray) -> list[np.ndarray]:
-    """Cut a table of batches where format or compression change."""
-    kinds = 8 * batches[:, scan.MAGIC] + (batches[:, scan.ATTRIBUTES] & scan.COMPRESSION)
+    """Cut a table of batches where format, compression or their transactions' end change."""
+    formats = 2 * batches[:, scan.MAGIC] + batches[:, scan.IS_ABORTED]
+    kinds = 8 * formats + (batches[:, scan.ATTRIBUTES] & scan.COMPRESSION)
     parts = np.split(batches, np.flatnonzero(np.diff(kinds)) + 1)
     return [part for part in parts if len(part)]
 
 
 def _wanted(batches: np.ndarray, start: int, until: int) -> np.ndarray:
-    is_message = batches[:, scan.ATTRIBUTES] & scan.CONTROL == 0
-    return is_message & (batches[:, scan.LAST_OFFSET] >= start) & (batches[:, scan.BASE_OFFSET] < until)
+    wanted: np.ndarray = (batches[:, scan.LAST_OFFSET] >= start) & (batches[:, scan.BASE_OFFSET] < until)
+    return wanted
 
 
 def _joined(opened: list[bytes], batches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -188,7 +249,22 @@ def _read(data: np.ndarray, batches: np.ndarray, start: int, until: int) -> Iter
         raise Damaged(_base(batches, damaged), "a record has an impossible length")
     if count:
         values = _binary(present[:count], bounds[: count + 1], store)
-        yield Messages(offsets[:count], timestamps[:count], values)
+        yield Messages(offsets[:count], timestamps[:count], values, bool(batches[0, scan.IS_ABORTED]))
+
+
+def _unread(batch: np.ndarray, start: int, until: int) -> Iterator[Messages]:
+    """The messages of a batch that is too large, by what its header says of their offsets."""
+    base, last, count = (int(batch[column]) for column in (scan.BASE_OFFSET, scan.LAST_OFFSET, scan.COUNT))
+    end = min(until, last + 1, base + count if count > 0 else until)
+    for low in range(max(base, start), end, UNREAD_AT_ONCE):
+        offsets = np.arange(low, min(end, low + UNREAD_AT_ONCE), dtype=np.int64)
+        yield Messages(
+            offsets,
+            np.full(len(offsets), batch[scan.MAX_TIME]),
+            pa.nulls(len(offsets), pa.binary()),
+            bool(batch[scan.IS_ABORTED]),
+            f"Its record batch takes more than {DECOMPRESSED_MB} MB when decompressed.",
+        )
 
 
 def _binary(present: np.ndarray, bounds: np.ndarray, store: pa.Buffer) -> pa.Array:

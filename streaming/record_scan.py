@@ -11,15 +11,18 @@ from streaming.formats.scan.words import byte_at, copy_bytes
 
 # Columns of a table of batches.
 START, END, MAGIC, CHECKSUM, ATTRIBUTES, BASE_OFFSET, LAST_OFFSET, BASE_TIME, MAX_TIME, COUNT = range(10)
-COLUMNS = 10
+PRODUCER, IS_ABORTED = 10, 11
+COLUMNS = 12
 
 LENGTH_ENDS = 12  # a batch begins with its first offset and the length of what comes after
 CHECKED_FROM = 21  # where the bytes that the checksum is of begin
 HEADER = 61  # records come after it
 LEAST_OLD = 26  # bytes of the smallest message of the formats before 2, by which they have a header, too
+OLD_ATTRIBUTES, OLD_KEY, OLD_TIME_BYTES = 17, 18, 8  # where those are, and the key, after a time in format 1
 LEAST_RECORD = 7  # bytes of a record of which everything is empty
 
-COMPRESSION, LOG_APPEND_TIME, CONTROL = 0b111, 0b1000, 0b100000  # attributes
+COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL = 0b111, 0b1000, 0b10000, 0b100000  # attributes
+ABORT = 0  # type of the control record that ends a transaction without effect
 
 NONE = -1  # no place is damaged
 
@@ -62,21 +65,25 @@ def count_batches(data):
 
 @compiled
 def find_batches(data, batches):
-    """Fill a table with what the first batches' headers say; old formats have a start, end and magic only."""
+    """Fill a table with what the first batches' headers say; those of old formats say little."""
     position = 0
     for row in range(len(batches)):
         end = _batch_end(data, position)
         batches[row, START] = position
         batches[row, END] = end
         batches[row, MAGIC] = byte_at(data, position + 16)
-        if batches[row, MAGIC] == 2:
-            base = _number(data, position, 8)
+        base = _number(data, position, 8)
+        if batches[row, MAGIC] < 2:  # the message may wrap others: it has the offset of the last one
+            batches[row, BASE_OFFSET] = batches[row, LAST_OFFSET] = base
+            batches[row, MAX_TIME] = NONE
+        else:
             batches[row, CHECKSUM] = _number(data, position + 17, 4) & 0xFFFFFFFF
             batches[row, ATTRIBUTES] = _number(data, position + 21, 2)
             batches[row, BASE_OFFSET] = base
             batches[row, LAST_OFFSET] = base + _number(data, position + 23, 4)
             batches[row, BASE_TIME] = _number(data, position + 27, 8)
             batches[row, MAX_TIME] = _number(data, position + 35, 8)
+            batches[row, PRODUCER] = _number(data, position + 43, 8)
             batches[row, COUNT] = _number(data, position + 57, 4)
         position = end
 
@@ -94,6 +101,25 @@ def _varint(data, position, end):
             return np.int64(bits >> np.uint64(1)) ^ -np.int64(bits & np.uint64(1)), position
         shift += 7
     return np.int64(0), NONE
+
+
+@compiled
+def is_abort(data, batch):
+    """Whether a control batch says that a transaction of its producer was aborted: its record's key does."""
+    end = batch[END]
+    _, position = _varint(data, batch[START] + HEADER, end)  # the record's length
+    if position < 0:
+        return False
+    _, position = _varint(data, position + 1, end)  # after attributes
+    if position < 0:
+        return False
+    _, position = _varint(data, position, end)
+    if position < 0:
+        return False
+    length, position = _varint(data, position, end)
+    if position < 0 or length < 4 or length > end - position:
+        return False
+    return _number(data, position + 2, 2) == ABORT
 
 
 @jitable

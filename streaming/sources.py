@@ -11,6 +11,9 @@ from streaming.security import PLAINTEXT, Security
 TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
 FieldType = Literal["text", "integer", "number", "boolean"]
 TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
+Isolation = Literal["read_committed", "read_uncommitted"]  # as consumers of Kafka call it
+ISOLATIONS: tuple[Isolation, ...] = ("read_committed", "read_uncommitted")
+READ_COMMITTED: Isolation = "read_committed"
 FUTURE_BOUND_MS = 300_000
 LAYOUT = 4  # of the state that the engine keeps of a stream: another layout cannot be read
 
@@ -37,6 +40,7 @@ class SourceSpec:
     registry: str = ""  # address of a schema registry, where Avro messages name their schemas
     security: Security = PLAINTEXT
     rereads: int = 0  # how often people had the topic read again, with nothing else changed
+    isolation: Isolation = READ_COMMITTED  # whether messages of open and aborted transactions count
 
     @property
     def stream(self) -> str:
@@ -77,6 +81,7 @@ class SourceSpec:
             "registry": self.registry,
             "security": self.security.to_json(),
             "rereads": self.rereads,
+            "isolation": self.isolation,
         }
 
     @classmethod

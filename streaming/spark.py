@@ -27,6 +27,7 @@ from streaming.input_stream import FORMAT, InputSetup, InputStream, batch_id
 from streaming.java import QUICK_START
 from streaming.kept_shards import ShardSetup
 from streaming.lanes import EARLIEST, Timeline
+from streaming.record_batches import DECOMPRESSED_MB
 from streaming.refused import PAST_MESSAGES
 from streaming.shard import ShardMeta
 from streaming.sources import SourceSpec
@@ -97,6 +98,7 @@ def session(
         # One thread per task: numpy and Arrow pools would only fight with the other tasks.
         "OMP_NUM_THREADS": "1",
         "ARROW_NUM_THREADS": "1",
+        "MILLRACE_LARGEST_BATCH_MB": str(DECOMPRESSED_MB),
     }
     os.environ.update(environment, PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable)
     settings = _settings(jars_dir, _java_options(class_archive(var_dir), archive_at_exit))
@@ -307,6 +309,7 @@ def _input_setup(launch: Launch, starts: dict[int, int], labels: list[int], task
         labels,
         launch.source.security,
         launch.source.future_bound,
+        launch.source.isolation,
     )
 
 
@@ -365,7 +368,8 @@ def partition_of(label: int, count: int) -> int:
 
 def _starting_offsets(launch: Launch) -> tuple[dict[int, int], list[int], bool]:
     """Where a new stream begins, the partitions that hold messages, and whether that is all there is."""
-    view = look(launch.source.bootstrap_servers, launch.source.topic, launch.source.security)
+    source = launch.source
+    view = look(source.bootstrap_servers, source.topic, source.security, source.isolation)
     share = launch.start_back // len(view.first)
     starts = {number: max(first, view.end[number] - share) for number, first in view.first.items()}
     awaited = [number for number, start in starts.items() if view.end[number] > start]

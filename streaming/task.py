@@ -35,13 +35,14 @@ from streaming.lanes import EARLIEST, Lane, Timeline
 from streaming.left_out import LeftOut
 from streaming.placement import shards_in
 from streaming.progress import Progress
+from streaming.record_batches import Messages
 from streaming.refused import NONE, unpacked
 from streaming.registry import format_options
 from streaming.shuffle import PartitionReport, PastReport, TaskReport
 from streaming.sieve import Refusal, sift, sift_again
 from streaming.sources import FieldType, SourceSpec
 
-EVENT, HEARTBEAT, PLAN = 0, 1, 2  # column `kind`
+EVENT, HEARTBEAT, PLAN, UNREAD, ABORTED = range(5)  # column `kind`
 LETTERS_BYTES = 8 << 20  # of messages that a task keeps in dead letters: all of a batch go to one shard
 # `now` is the batch's time: Spark keeps it with the batch's offsets, so a replay has the same.
 INPUT_COLUMNS = ("kind", "partition", "offset", "timestamp", "value", "now")
@@ -88,9 +89,9 @@ def run(encoded: bytes, batch: int, given: TaskInput) -> list[bytes]:
         known = greatest if version == given.past.version else {}
         messages = _past_messages(setup, given.past, given.now)
         pasts = read_back(setup, timeline, given.past, known, unpacked(before.refused), messages)
-    removed: dict[int, int] = {}
-    messages = _messages(setup, given, removed)
-    return work(setup, timeline, before.greatest, messages, before.watermark, removed, pasts)
+    missing: dict[int, Counts] = {}
+    messages = _messages(setup, given, missing)
+    return work(setup, timeline, before.greatest, messages, before.watermark, missing, pasts)
 
 
 def _progress_before(setup: TaskSetup, batch: int) -> Progress:
@@ -99,8 +100,8 @@ def _progress_before(setup: TaskSetup, batch: int) -> Progress:
     return progress.reader(setup.bootstrap_servers, setup.progress_topic).after(batch - 1)
 
 
-def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> Iterator[pa.RecordBatch]:
-    """What there is to read, and in `removed` by partition how many messages Kafka has removed unread."""
+def _messages(setup: TaskSetup, given: TaskInput, missing: dict[int, Counts]) -> Iterator[pa.RecordBatch]:
+    """What there is to read, and in `missing` by partition the offsets that there are no messages of."""
     if given.clock is not None:
         yield _input_batch(HEARTBEAT, -1, [0], [given.clock], pa.array([None], pa.binary()), given.now)
     if given.plan is not None:
@@ -108,20 +109,27 @@ def _messages(setup: TaskSetup, given: TaskInput, removed: dict[int, int]) -> It
     reader = _reader(setup.source)
     for each in given.ranges:
         gaps: list[tuple[int, int]] = []
-        yield from _events(reader, each, given.now, gaps)
+        absent, removed = len(each), 0
+        for part in _events(reader, each, given.now, gaps):
+            absent -= len(part)
+            yield part
         if gaps:  # of a log that was compacted, of transactions, or of messages that are no more
             oldest = reader.beginnings().get(each.partition, 0)
-            removed[each.partition] = sum(max(0, min(high, oldest) - low) for low, high in gaps)
+            removed = sum(max(0, min(high, oldest) - low) for low, high in gaps)
+        if absent:
+            missing[each.partition] = Counts(removed=removed, gaps=absent - removed)
 
 
 def _past_messages(setup: TaskSetup, given: PastInput, now: int) -> Iterator[pa.RecordBatch]:
     reader = _reader(setup.source)
     for each in given.ranges:
-        yield from _events(reader, each, now, [])
+        for part in _events(reader, each, now, []):
+            if part.column(0)[0].as_py() == EVENT:  # no other was accepted when it came
+                yield part
 
 
 def _reader(source: SourceSpec) -> kafka_log.LogReader:
-    return kafka_log.reader(source.bootstrap_servers, source.topic, source.security)
+    return kafka_log.reader(source.bootstrap_servers, source.topic, source.security, source.isolation)
 
 
 def _events(
@@ -129,13 +137,23 @@ def _events(
 ) -> Iterator[pa.RecordBatch]:
     """The messages of a range; `gaps` tells afterwards which offsets there were none for."""
     place = wanted.start
-    for found in reader.read(wanted.partition, wanted.start, wanted.until):
+    for found in reader.read(wanted.partition, wanted.start, wanted.until, with_aborted=True):
         if found.offsets[0] > place:
             gaps.append((place, int(found.offsets[0])))
         place = int(found.offsets[-1]) + 1
-        yield _input_batch(EVENT, wanted.partition, found.offsets, found.timestamps, found.values, now)
+        yield message_rows(found, wanted.partition, now)
     if place < wanted.until:
         gaps.append((place, wanted.until))
+
+
+def message_rows(found: Messages, partition: int, now: int) -> pa.RecordBatch:
+    """Messages of one partition as a map task takes them; of those that cannot be read the value says why."""
+    kind, values = EVENT, found.values
+    if found.are_aborted:
+        kind = ABORTED
+    elif found.problem:
+        kind, values = UNREAD, pa.array([found.problem] * len(found), pa.binary())
+    return _input_batch(kind, partition, found.offsets, found.timestamps, values, now)
 
 
 def _input_batch(
@@ -154,14 +172,14 @@ def work(
     greatest: dict[int, int],
     batches: Iterable[pa.RecordBatch],
     watermark: int = EARLIEST,
-    removed: Mapping[int, int] = MappingProxyType({}),
+    missing: Mapping[int, Counts] = MappingProxyType({}),
     pasts: Sequence[PastReport] = (),
 ) -> list[bytes]:
     """Read all of a task's messages.
 
     `greatest` is each partition's greatest event time before them, `watermark` that of the batch before;
-    `removed` tells afterwards how many messages Kafka had removed before they were read; `pasts` is what was
-    read back, by shard.
+    `missing` tells afterwards of which offsets there were no messages; `pasts` is what was read back, by
+    shard.
     """
     began = time.perf_counter()
     lanes = [lane for lane in timeline.lanes if lane.until > watermark]  # no event can be in the others
@@ -172,8 +190,8 @@ def work(
         waited += seconds
         for run_ in _runs(part):
             _take(run_, setup.source, types, gathered)
-    for partition, count in removed.items():
-        _report_of(partition, gathered).counts.removed += count
+    for partition, counts in missing.items():
+        _report_of(partition, gathered).counts += counts
     folded, grouped, left_out = [], [], LeftOut()
     if gathered.tables:
         table, order = _all_of(gathered)
@@ -267,8 +285,24 @@ def _take(run_: pa.RecordBatch, source: SourceSpec, types: dict[str, FieldType],
         gathered.clock = newest if gathered.clock is None else max(gathered.clock, newest)
     elif kind == PLAN:
         gathered.plan = run_.column(4)[len(run_) - 1].as_py()
+    elif kind == ABORTED:
+        _report_of(run_.column(1)[0].as_py(), gathered).counts.aborted += len(run_)
+    elif kind == UNREAD:
+        _refuse_unread(run_, source, gathered)
     else:
         _take_events(run_, source, types, gathered)
+
+
+def _refuse_unread(run_: pa.RecordBatch, source: SourceSpec, gathered: _Gathered) -> None:
+    """Count messages that could not be read as malformed, and keep a dead letter of each."""
+    counts = _report_of(run_.column(1)[0].as_py(), gathered).counts
+    counts.read += len(run_)
+    counts.malformed += len(run_)
+    _, partitions, offsets, timestamps, reasons, _ = (column.to_pylist() for column in run_.columns)
+    gathered.dead_letters += [
+        accounting.dead_letter(source.id, partition, offset, timestamp, "malformed", reason.decode(), None)
+        for partition, offset, timestamp, reason in zip(partitions, offsets, timestamps, reasons, strict=True)
+    ]
 
 
 def _take_events(

@@ -29,7 +29,7 @@ from streaming.results import GroupKey, ResultBlock
 from streaming.shuffle import PartitionReport
 from streaming.sieve import sift
 from streaming.sources import FieldType, SourceSpec
-from streaming.task import needed_fields
+from streaming.task import EVENT, needed_fields
 
 # Columns beside the fields of events, which are numbered: DuckDB does not tell “a” from “A”.
 TIME, PLACE, START = '"…time"', '"…place"', '"…start"'
@@ -321,6 +321,8 @@ class Verification:
     def take(self, rows: Iterable[pa.RecordBatch]) -> None:
         """Keep what is accepted of the rows, which are those of a map task, a partition each."""
         for part in rows:
+            if part.column(0)[0].as_py() != EVENT:  # aborted, or not readable
+                continue
             accepted = self._accepted(part)
             self._connection.register("accepted", accepted)
             self._connection.execute("CREATE TABLE IF NOT EXISTS events AS FROM accepted LIMIT 0")

@@ -18,6 +18,7 @@ from kafka.errors import (
 from streaming.kafka_connection import ANSWER_SECONDS
 from streaming.reach import SourceProblem, closed_because, secure_options, why_not
 from streaming.security import PLAINTEXT, Security
+from streaming.sources import READ_COMMITTED, Isolation
 
 log = logging.getLogger("millrace.job")
 
@@ -34,10 +35,15 @@ class TopicView:
 
     id: str  # another topic of the same name has another; empty where the cluster is older than Kafka 2.8
     first: dict[int, int]  # per partition, the oldest offset that is kept
-    end: dict[int, int]  # per partition, the offset that the next message gets
+    end: dict[int, int]  # per partition, the offset up to which messages can be read
 
 
-def look(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> TopicView:
+def look(
+    bootstrap_servers: str,
+    topic: str,
+    security: Security = PLAINTEXT,
+    isolation: Isolation = READ_COMMITTED,
+) -> TopicView:
     """What the cluster says of a topic, within seconds; raises SourceProblem."""
     options = secure_options(security)
     address = _open_door(bootstrap_servers)
@@ -52,7 +58,7 @@ def look(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> 
     except (KafkaError, OSError, ValueError) as error:
         raise why_not(address, security) or silent(bootstrap_servers) from error
     try:
-        return _describe(admin, topic)
+        return _describe(admin, topic, isolation)
     except UnknownTopicOrPartitionError as error:
         raise gone(bootstrap_servers, topic) from error
     except BrokerResponseError as error:
@@ -64,14 +70,14 @@ def look(bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> 
             admin.close()
 
 
-def _describe(admin: KafkaAdminClient, topic: str) -> TopicView:
+def _describe(admin: KafkaAdminClient, topic: str, isolation: Isolation) -> TopicView:
     described = admin.describe_topics([topic])[0]
     if described["error_code"]:
         raise for_code(described["error_code"])(topic)
     numbers = sorted(part["partition_index"] for part in described["partitions"])
     parts = [TopicPartition(topic, number) for number in numbers]
     first = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.EARLIEST))
-    end = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST))
+    end = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST), isolation_level=isolation)
     return TopicView(
         str(described.get("topic_id") or ""),
         {part.partition: first[part].offset for part in parts},
@@ -112,10 +118,17 @@ def gone(bootstrap_servers: str, topic: str) -> TopicGone:
 class Watch:
     """Looks at one topic every few seconds, in a thread of its own: nobody waits for a dead cluster."""
 
-    def __init__(self, bootstrap_servers: str, topic: str, security: Security = PLAINTEXT) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        security: Security = PLAINTEXT,
+        isolation: Isolation = READ_COMMITTED,
+    ) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._topic = topic
         self._security = security
+        self._isolation = isolation
         self._over = threading.Event()
         self.view: TopicView | None = None  # the newest there was
         self.problem: str | None = None
@@ -133,7 +146,7 @@ class Watch:
     def _run(self) -> None:
         while not self._over.is_set():
             try:
-                self.view = look(self._bootstrap_servers, self._topic, self._security)
+                self.view = look(self._bootstrap_servers, self._topic, self._security, self._isolation)
                 self.problem, self._misses = None, 0
             except SourceProblem as problem:
                 self._misses = self._misses + 1 if isinstance(problem, TopicGone) else 0

@@ -129,11 +129,13 @@ def _read(source: SourceSpec) -> Messages:
 
 
 def _rows(span: "SourceSpan") -> dict[int, pa.RecordBatch]:
+    from streaming.task import ABORTED
+
     now = int(time.time() * 1000)
     found: dict[int, list[pa.RecordBatch]] = {}
     for batch in span.batches((), now):
         for rows in batch.rows:
-            if rows.num_rows:
+            if rows.num_rows and rows.column(0)[0].as_py() != ABORTED:
                 found.setdefault(rows.column(1)[0].as_py(), []).append(rows)
     return {part: _joined(rows) for part, rows in sorted(found.items())}
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from streaming.accounting import instant
 from streaming.inference import infer
 from streaming.kafka_log import LogReader
-from streaming.replay.inputs import BATCH_EVENTS, SAMPLE_EVENTS, Batch, UnreadableEvents, rows
+from streaming.replay.inputs import BATCH_EVENTS, SAMPLE_EVENTS, Batch, UnreadableEvents
 from streaming.sources import FieldType, SourceSpec, TimeUnit
+from streaming.task import message_rows
 from streaming.watch import TopicView, look
 
 SCHEME = "kafka://"
@@ -70,9 +71,9 @@ class _Span:
         for number in range(rounds):
             portions = {part: self._portion(part, number, rounds) for part in self.partitions}
             found = [
-                rows(messages.values, part, messages.offsets, messages.timestamps, now)
+                message_rows(messages, part, now)
                 for part, (start, until) in portions.items()
-                for messages in self._reader.read(part, start, until)
+                for messages in self._reader.read(part, start, until, with_aborted=True)
             ]
             if found:
                 yield Batch(found, sum(until - self._starts[part] for part, (_, until) in portions.items()))
@@ -121,9 +122,8 @@ class SourceSpan(_Span):
     """What a source's topic holds, read as the source is: its fields, its format, and what lets us in."""
 
     def __init__(self, source: SourceSpec) -> None:
-        reader = LogReader(source.bootstrap_servers, source.topic, source.security)
-        view = look(source.bootstrap_servers, source.topic, source.security)
-        super().__init__(source.topic, source.format, reader, view)
+        place = source.bootstrap_servers, source.topic, source.security, source.isolation
+        super().__init__(source.topic, source.format, LogReader(*place), look(*place))
         self.types = source.types
 
     def between(self, since: int | None, until: int | None = None) -> "SourceSpan":

@@ -1,5 +1,6 @@
 """Nothing disappears: every message that is read is in its windows or, once, among the dead letters."""
 
+import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
@@ -7,15 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optimizer.queries import Query
 from optimizer.windows import Window
-from streaming import task
-from streaming.accounting import VALUE_LIMIT, DeadLetter, dead_letter
-from streaming.lanes import EARLIEST
+from streaming import shuffle, task
+from streaming.accounting import VALUE_LIMIT, Counts, DeadLetter, dead_letter
+from streaming.lanes import EARLIEST, Timeline
+from streaming.record_batches import Messages
 from streaming.shard import StaleTask
 from streaming.watermark import IDLE_AFTER_MS
 from tests.streaming.engine import (
@@ -32,6 +36,7 @@ from tests.streaming.engine import (
 from tests.streaming.rules import Judge
 
 LATENESS, FUTURE, PAST = 1_000, 5_000, 50_000
+NOW = 1_767_225_600_000
 BOUNDED = replace(SOURCE, allowed_lateness=LATENESS, future_bound=FUTURE, past_bound=PAST)
 QUERIES = [
     Query("sums", "q", "sum", "temp", Window(3_000, 1_000), ("device",)),
@@ -361,3 +366,23 @@ def test_garbage_of_any_size_makes_letters_of_a_bounded_one():
     assert letters[0].note is None
     assert letters[-1].note == "Only the first 0 of 9,000 bytes are kept."
     assert letters[-1].reason.startswith("Not readable as JSON")
+
+
+def test_messages_that_cannot_be_read_are_dead_letters_and_aborted_ones_are_counted():
+    def event(offset: int) -> Messages:
+        value = json.dumps({"ts": NOW + offset, "device": "d1", "temp": 1.0}).encode()
+        return Messages(np.array([offset]), np.array([NOW]), pa.array([value], pa.binary()))
+
+    unread = Messages(
+        np.arange(1, 4), np.full(3, NOW), pa.nulls(3, pa.binary()), problem="It takes too much."
+    )
+    aborted = replace(event(4), are_aborted=True)
+    parts = [task.message_rows(found, 7, NOW) for found in (event(0), unread, aborted, event(5))]
+    setup = task.TaskSetup(SOURCE, Timeline(), "", "", shards=1)
+    (encoded,) = task.work(setup, Timeline(), {}, parts)
+    report = shuffle.decode(encoded)
+    assert report.partitions[7].counts == Counts(read=5, accepted=2, malformed=3, aborted=1)
+    assert [(letter.partition, letter.offset, letter.reason) for letter in report.dead_letters] == [
+        (7, offset, "It takes too much.") for offset in (1, 2, 3)
+    ]
+    assert {(letter.kind, letter.value) for letter in report.dead_letters} == {("malformed", None)}

@@ -186,7 +186,13 @@ def test_counts_add_up_to_the_last_message_and_answers_are_those_of_the_accepted
     kinds = Counter(stream.refused.values())
     assert set(kinds) == {"malformed", "late", "future", "past"}
     counts = {"accepted": total - kinds.total(), **kinds}
-    assert msgspec.structs.asdict(done.totals) == {"read": total, **counts, "removed": 0}
+    assert msgspec.structs.asdict(done.totals) == {
+        "read": total,
+        **counts,
+        "removed": 0,
+        "aborted": 0,
+        "gaps": 0,
+    }
     meters = {m["batch"]: m for m in map(json.loads, stream.read(stream.topics.meters)) if m["shard"] == 0}
     assert {kind: sum(meter[kind] for meter in meters.values()) for kind in counts} == counts
     assert sum(meter["events"] for meter in meters.values()) == total

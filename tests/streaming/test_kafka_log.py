@@ -25,14 +25,17 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 from kafka.protocol.admin import AlterClientQuotasRequest
 
-from streaming import kafka_connection, kafka_topic
+from streaming import kafka_connection, kafka_topic, shuffle, task
+from streaming.accounting import Counts
 from streaming.broker import Broker, free_port
-from streaming.input_stream import InputReader, InputSetup
+from streaming.input_stream import InputReader, InputSetup, Range, TaskInput
 from streaming.jars import jars_dir
 from streaming.java import find_java
 from streaming.kafka_connection import Connection
 from streaming.kafka_log import LogReader
+from streaming.lanes import Timeline
 from streaming.security import Security, seal
+from streaming.sources import READ_COMMITTED, Isolation, SourceSpec
 from streaming.topics import create_topics, delete_topics
 from streaming.watch import SourceProblem, TopicGone
 from tests.frozen import frozen
@@ -75,7 +78,7 @@ class Log:
         until = self.reader.ends()[partition] if until is None else until
         return rows(self.reader.read(partition, start, until))
 
-    def as_confluent_reads(self, partition: int = 0) -> list[Row]:
+    def as_confluent_reads(self, partition: int = 0, isolation: Isolation = READ_COMMITTED) -> list[Row]:
         """All messages of a partition, by librdkafka."""
         consumer = Consumer(
             {
@@ -83,7 +86,7 @@ class Log:
                 "group.id": uuid.uuid4().hex,
                 "enable.partition.eof": True,
                 "enable.auto.commit": False,
-                "isolation.level": "read_uncommitted",
+                "isolation.level": isolation,
                 "auto.offset.reset": "earliest",
             }
         )
@@ -207,15 +210,21 @@ def test_a_reading_that_is_given_up_does_not_disturb_the_next(make_log):
 def test_a_compacted_topic_has_gaps(make_log):
     log = make_log(**{"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.001", "segment.ms": "100"})
     producer = log.producer()
+    writer = TransactionalWriter(log, random.Random(1))
     for number in range(5_000):
         producer.produce(log.topic, b"%d" % number, key=b"%d" % (number % 7 if number % 500 else number))
         if number % 1_000 == 999:
             producer.flush()
+            writer.write(b"%d" % (number % 7))
+            writer.end(commits=number % 2_000 == 999)
             time.sleep(0.2)  # the next message is in a new segment: old ones alone are compacted
     producer.flush()
     expected = compacted(log)
     assert log.read() == expected
     assert log.read(1, 3_000) == [row for row in expected if 1 <= row[0] < 3_000]
+    account = accounted(log)
+    assert account.read == len(expected)
+    assert add_up(account) == log.reader.ends()[0]
 
 
 def compacted(log: Log) -> list[Row]:
@@ -239,10 +248,107 @@ def test_transactions_leave_no_messages_of_their_own(make_log):
         producer.flush()
         producer.abort_transaction() if number % 3 == 0 else producer.commit_transaction()
     found = log.read()
-    assert [value for _, _, value in found] == [b"%d" % number for number in range(10)]
+    assert [value for _, _, value in found] == [b"%d" % number for number in range(10) if number % 3]
     assert found == log.as_confluent_reads()
     assert log.reader.ends() == {0: 20}  # ten messages, ten marks
     assert log.read(1, 2) == []  # nothing but a mark
+
+
+class TransactionalWriter:
+    """Writes messages in transactions, each in batches of its own, and counts what becomes of them."""
+
+    def __init__(self, log: Log, chance: random.Random, **options: Any) -> None:
+        self._topic, self._chance = log.topic, chance
+        self._producer = log.producer(**{"transactional.id": uuid.uuid4().hex, **options})
+        self._producer.init_transactions()
+        self._producer.begin_transaction()
+        self._written = self.committed = self.aborted = self.marks = 0
+
+    def write(self, key: bytes | None = None) -> None:
+        for _ in range(self._chance.randrange(1, 30)):
+            self._producer.produce(self._topic, self._chance.randbytes(20), key=key, partition=0)
+            self._written += 1
+        self._producer.flush()
+
+    def end(self, commits: bool) -> None:
+        if commits:
+            self._producer.commit_transaction()
+            self.committed += self._written
+        else:
+            self._producer.abort_transaction()
+            self.aborted += self._written
+        self.marks += bool(self._written)
+        self._written = 0
+        self._producer.begin_transaction()
+
+
+def accounted(log: Log) -> Counts:
+    """What becomes of every offset of a topic of one partition, as the job's map tasks count it."""
+    source = SourceSpec(log.topic, log.broker, log.topic, "csv", (("column_1", "text"),), future_bound=None)
+    setup = task.TaskSetup(source, Timeline(), log.broker, "", shards=1)
+    missing: dict[int, Counts] = {}
+    given = TaskInput(START, [Range(0, 0, log.reader.ends()[0])])
+    (report,) = task.work(setup, Timeline(), {}, task._messages(setup, given, missing), missing=missing)
+    return shuffle.decode(report).partitions[0].counts
+
+
+def add_up(counts: Counts) -> int:
+    return counts.read + counts.removed + counts.aborted + counts.gaps
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_of_transactions_only_committed_ones_are_read_as_another_client_reads_them(make_log, compression):
+    log, chance = make_log(), random.Random(compression)
+    one, other = (TransactionalWriter(log, chance, **{"compression.type": compression}) for _ in range(2))
+    for _ in range(25):  # interleaved, each over several batches
+        writer = chance.choice([one, other])
+        writer.write()
+        if chance.random() < 0.4:
+            writer.end(commits=chance.random() < 0.5)
+        if chance.random() < 0.2:
+            log.write(5, **{"compression.type": compression})
+    for writer in (one, other):
+        writer.end(commits=False)
+    one.write()  # and stays open
+    other.write()
+    other.end(commits=True)
+    log.write(5)
+    held_at = log.reader.ends()[0]
+    expected = log.as_confluent_reads()
+    assert held_at < LogReader(log.broker, log.topic, isolation="read_uncommitted").ends()[0]
+    assert log.read() == expected
+    one.end(commits=True)
+
+    whole, end = log.as_confluent_reads(), log.reader.ends()[0]
+    assert log.read() == whole
+    assert log.read(0, held_at) == expected == whole[: len(expected)]  # a batch that is run again
+    for _ in range(5):
+        start, until = sorted(chance.choices(range(end + 1), k=2))
+        assert log.read(start, until) == [row for row in whole if start <= row[0] < until]
+    account = accounted(log)
+    assert account.aborted == one.aborted + other.aborted > 0
+    assert account.gaps == one.marks + other.marks
+    assert account.read == len(whole)
+    assert add_up(account) == end
+    everything = log.as_confluent_reads(isolation="read_uncommitted")
+    uncommitted = LogReader(log.broker, log.topic, isolation="read_uncommitted")
+    assert rows(uncommitted.read(0, 0, end)) == everything
+    parts = list(log.reader.read(0, 0, end, with_aborted=True))
+    assert rows(iter(parts)) == everything
+    assert rows(part for part in parts if not part.are_aborted) == whole
+    uncommitted.close()
+
+
+def test_what_was_aborted_is_not_taken_for_removed(make_log):
+    log = make_log()
+    writer = TransactionalWriter(log, random.Random(1))
+    writer.write()
+    writer.end(commits=False)
+    log.write(10)
+    log.remove_before(writer.aborted + 1 + 4)
+    account = accounted(log)
+    assert (account.read, account.removed) == (6, writer.aborted + 1 + 4)
+    assert add_up(account) == log.reader.ends()[0]
 
 
 def test_the_broker_s_time_is_a_message_s_timestamp_where_the_topic_says_so(make_log):

@@ -3,17 +3,21 @@
 import ctypes
 import mmap
 import struct
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kafka.codec import snappy_encode
+from kafka.codec import gzip_encode, lz4_encode, snappy_encode, zstd_encode
 from kafka.record import MemoryRecords, MemoryRecordsBuilder
 from kafka.record.util import calc_crc32c
 
 from streaming import record_batches
+from streaming.decompression import TooLarge, decompressed
 from streaming.record_batches import Damaged, RecordBatches
 from streaming.record_scan import CHECKED_FROM, HEADER
 from streaming.warm_up import read_batches
@@ -225,6 +229,113 @@ def test_damaged_bytes_are_refused_or_read_but_nothing_beyond_them(changes, comp
 @given(st.binary(max_size=300))
 def test_any_bytes_at_all(data: bytes):
     read_or_refuse(data)
+
+
+MEGABYTE = 1 << 20
+
+
+@pytest.fixture
+def one_megabyte(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_batches, "DECOMPRESSED_MB", 1)
+
+
+def unread(data: bytes, start: int = 0, until: int = FOREVER) -> list[int]:
+    """The offsets of messages that are refused, whose values nobody knows."""
+    parts = [part for part in RecordBatches(memoryview(data), 0).messages(start, until) if part.problem]
+    assert all(part.values.null_count == len(part) for part in parts)
+    assert {part.problem for part in parts} <= {"Its record batch takes more than 1 MB when decompressed."}
+    return [offset for part in parts for offset in part.offsets.tolist()]
+
+
+def most_allocated(act: Callable[[], Any]) -> int:
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("compression", [GZIP, SNAPPY, LZ4, ZSTD])
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=2_000) | st.builds(lambda size: bytes(size), st.integers(0, 200_000)))
+def test_what_is_decompressed_ends_at_the_bound(compression: int, data: bytes):
+    compress = {GZIP: gzip_encode, SNAPPY: snappy_encode, LZ4: lz4_encode, ZSTD: zstd_encode}[compression]
+    compressed = memoryview(compress(data))
+    for most in (len(data), len(data) + 1, 10 * len(data) + 7):
+        assert decompressed(compression, compressed, most) == data
+    for most in {0, len(data) // 2, len(data) - 1} - {len(data), -1}:
+        with pytest.raises(TooLarge):
+            decompressed(compression, compressed, most)
+
+
+@pytest.mark.parametrize("compression", [GZIP, SNAPPY, LZ4, ZSTD])
+def test_messages_of_a_batch_that_is_too_large_are_refused_and_the_rest_goes_on(one_megabyte, compression):
+    bomb = batch([(n, None, bytes(8 << 20), []) for n in range(5)], 0, compression)
+    bomb = struct.pack(">q", 10) + bomb[8:]  # its first offset
+    data = numbered(10, 0, compression) + bomb + numbered(10, 15, compression)
+    assert len(bomb) < 3 * MEGABYTE
+    assert unread(data) == [10, 11, 12, 13, 14]
+    assert unread(data, 12, 14) == [12, 13]
+    assert RecordBatches(memoryview(data), 0).following == 25
+    known = [row for row in read(data) if row[2] is not None]
+    assert known == as_kafka_python_reads(numbered(10) + numbered(10, 15))
+    assert most_allocated(lambda: read(bomb, 10)) < 4 * MEGABYTE
+
+
+@pytest.mark.parametrize("compression", [GZIP, SNAPPY])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_old_that_are_too_large_are_refused(one_megabyte, magic: int, compression: int):
+    bomb = batch([(5, b"k", bytes(8 << 20))] * 3, 0, compression, magic)
+    data = batch([(5, b"k", b"one")], 0, compression, magic) + bomb + numbered(4, 3)
+    assert set(unread(bomb)) <= {0, 2}  # where the message lies that wraps them
+    assert [value for _, _, value in read(data)] == [b"one", None, *(b"message %d" % n for n in range(4))]
+    assert most_allocated(lambda: read(bomb)) < 4 * MEGABYTE
+
+
+def test_messages_that_take_more_than_their_bytes_count_with_what_they_take(one_megabyte):
+    tiny = [(0, None, None, [])] * 100_000  # of seven bytes
+    assert len(unread(batch(tiny, 0, ZSTD))) == 100_000
+    assert unread(batch(tiny[:10_000], 0, ZSTD)) == []
+
+
+def test_a_batch_that_lies_about_its_messages_is_refused_by_what_it_has(one_megabyte):
+    bomb = bytearray(batch([(0, None, bytes(8 << 20), [])], 0, ZSTD))
+    bomb[23:27] = struct.pack(">i", (1 << 31) - 2)  # the last offset
+    bomb[57:61] = struct.pack(">i", (1 << 31) - 1)
+    data = resealed(bytes(bomb))
+    assert unread(data, 5, 25) == list(range(5, 25))
+    first = next(RecordBatches(memoryview(data), 0).messages(0, FOREVER))
+    assert len(first) == record_batches.UNREAD_AT_ONCE
+
+
+def with_content(compression: int, content: bytes) -> bytes:
+    """A batch of one message, whose records are compressed as these bytes say."""
+    data = bytearray(numbered(1)[:HEADER] + content)
+    data[8:12] = struct.pack(">i", len(data) - 12)
+    data[21:23] = struct.pack(">h", compression)
+    return resealed(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("compression", "content"),
+    [
+        pytest.param(SNAPPY, b"\xff\xff\xff\xff\x0f" + bytes(20), id="snappy: 4 GB"),
+        pytest.param(SNAPPY, b"\x82SNAPPY\x00" + bytes(8) + b"\x00\x00\x00\x08\xff\xff\xff\xff\x0f000",
+                     id="snappy in blocks: 4 GB"),
+        pytest.param(ZSTD, b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 40) + b"\x09\x00\x00x",
+                     id="zstd: 1 TB"),
+        pytest.param(LZ4, bytes.fromhex("04224d18 6c40 0000000000010000 d3 00000000"), id="lz4: 1 TB"),
+    ],
+)  # fmt: skip
+def test_a_size_that_is_only_claimed_is_not_allocated(one_megabyte, compression: int, content: bytes):
+    data = with_content(compression, content)
+
+    def act() -> None:
+        with suppress(Damaged):
+            assert unread(data) == [0]
+
+    assert most_allocated(act) < 3 * MEGABYTE
 
 
 def of_one_record(record: str) -> bytes:
