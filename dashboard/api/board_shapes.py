@@ -35,7 +35,7 @@ class PanelGiven(Given):
     title: Text = ""
     kind: Text = Field("line", description="line, area, stacked, bar, number, gauge, top, heat or text.")
     shows: list[ShownGiven] = []
-    unit: Text = ""
+    unit: Text = Field("", description="% is of a share: 0.019 is 1.9 %; “% (0–100)” for percents.")
     decimals: int | None = None
     right_unit: Text = Field("", description="Of what is on the right axis.")
     right_decimals: int | None = Field(None, description="Of what is on the right axis.")

@@ -44,7 +44,7 @@ def state_of(query: SavedQuery, warning: str = "") -> QueryState:
     if told["state"] == "running":
         note = " ".join(filter(None, (told["error"], warning)))
         return QueryState("Running", "is-warn" if warning else "", note)
-    return QueryState("Waiting", "is-off", "the job has not taken up its source")
+    return QueryState("Starting", "is-off", "waiting for the job to pick up the source")
 
 
 def _outage() -> QueryState | None:

@@ -3,11 +3,12 @@ import { test } from "node:test";
 import { barPoints, barStep } from "../../static/js/live/kinds/bar.js";
 import { gaugeEnds, ringParts } from "../../static/js/live/kinds/gauge.js";
 import { columns, columnStep, drawnColumns, told } from "../../static/js/live/kinds/heat.js";
-import { changeOf, heldFor } from "../../static/js/live/kinds/number.js";
+import { changeOf, changeWords, heldFor } from "../../static/js/live/kinds/number.js";
 import { aligned, datasets } from "../../static/js/live/kinds/stacked.js";
 import { moves, shortened } from "../../static/js/live/kinds/top.js";
 import { drawable, stackedValues } from "../../static/js/live/linechart.js";
 import { thinned } from "../../static/js/live/series.js";
+import { valueFormat } from "../../static/js/live/values.js";
 import { runs } from "../../static/js/live/sparkarea.js";
 
 const MINUTE = 60_000;
@@ -79,10 +80,20 @@ test("a group that came late, was away or vanished is missing wherever others ha
 
 test("a number is compared with the final value so long before, and says how long that was", () => {
   const one = series([0, 100, true], [5 * MINUTE, 200, true], [15 * MINUTE, 110, true], [16 * MINUTE, 999, false]);
-  assert.deepEqual(changeOf(one, 15 * MINUTE), { share: 110 / 100 - 1, difference: 10, ago: 15 * MINUTE });
+  assert.deepEqual(changeOf(one, 15 * MINUTE), { share: 110 / 100 - 1, difference: 10, ago: 15 * MINUTE, from: 100 });
   assert.equal(changeOf(one, 5 * MINUTE).difference, -90);
   assert.equal(changeOf(series([0, 1, true]), 5 * MINUTE), null);
   assert.equal(changeOf(series([0, 1, true], [MINUTE, 2, true]), 15 * MINUTE), null, "too little of the past");
+});
+
+test("a change against nearly nothing is no share: it says from what", () => {
+  const format = valueFormat({ unit: "ms" });
+  const said = (before, after) => changeWords(changeOf(series([0, before, true], [15 * MINUTE, after, true]), 15 * MINUTE), format).join(" ").replaceAll("\u202f", " ");
+  assert.equal(said(100, 104.5), "4.5 % vs 15 min ago");
+  assert.equal(said(0.001, 19.01), "19.0 ms from about 0, 15 min ago"); // 1,900,900 %
+  assert.equal(said(0, 7), "7 ms from 0, 15 min ago");
+  assert.equal(said(0, 0), "0 ms vs 15 min ago");
+  assert.equal(said(8, 2), "75 % vs 15 min ago");
 });
 
 test("how long a threshold has been held counts back to where it was reached", () => {

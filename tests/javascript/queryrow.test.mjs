@@ -40,6 +40,10 @@ test("what a query leaves out is told beside what it does, and not of one that d
   assert.equal(rowState({ ...warned, paused: { by: "Ana", at: 0 }, state: "paused" }, at(0))[2].includes(warning), false);
 });
 
+test("a query whose source the job has not picked up is starting", () => {
+  assert.deepEqual(rowState({ ...running, state: "absent" }, at(0)), ["is-off", "Starting", "waiting for the job to pick up the source"]);
+});
+
 test("few results are told per minute", () => {
   assert.deepEqual([null, 0, 0.1, 2.5, 1_204].map(rateWords), ["–", "0/s", "6/min", "2.50/s", "1,204/s"]);
 });

@@ -25,6 +25,14 @@ test("a window that joined the plan says how long its first whole one takes", ()
   assert.equal(state.share, 0.2, "a bar shows how much of it");
 });
 
+test("a window that has not begun yet holds nothing, and less than nothing never", () => {
+  const windows = [{ range: 60 * MINUTE, slide: 60 * MINUTE, joined: NOW - SECOND }]; // full hours
+  const hour = Math.ceil(NOW / (60 * MINUTE)) * 60 * MINUTE;
+  const state = said({ windows });
+  assert.equal(state.rest, `The window starts in ${(hour - NOW) / MINUTE}\u202fmin.`);
+  assert.equal(state.share, 0);
+});
+
 test("while its past is read back from Kafka, it says how much of it has been read", () => {
   const windows = [{ range: 5 * MINUTE, slide: 10 * SECOND, joined: NOW - 5 * SECOND }];
   const state = said({ windows }, { source: { ...SOURCE, recalled: 0.428 } });

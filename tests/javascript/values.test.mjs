@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { nextAddress } from "../../static/js/boards/kiosk-round.js";
+import { valueAxis } from "../../static/js/live/axes.js";
 import { wishes, withDefaults } from "../../static/js/live/settings.js";
 import { fittingAxis, logTicks } from "../../static/js/live/ticks.js";
-import { axisFormats, goodWay, stepOf, valueFormat } from "../../static/js/live/values.js";
+import { axisFormats, goodWay, stepOf, valueFormat, writtenIn } from "../../static/js/live/values.js";
 import { isSafe } from "../../static/js/markdown.js";
 
 const plain = (text) => text.replaceAll("\u202f", " ");
@@ -13,8 +14,27 @@ test("values have the panel's unit and decimals", () => {
   assert.equal(plain(valueFormat({ unit: "ms", decimals: 2 }).text(238.4)), "238.40 ms");
   assert.equal(plain(valueFormat({ unit: "B" }).text(38_200)), "38.2 kB");
   assert.equal(plain(valueFormat({ unit: "/ min" }).text(1_450_000)), "1.45 M / min");
-  assert.equal(plain(valueFormat({ unit: "%", decimals: 1 }).text(-0.84)), "−0.8 %");
   assert.equal(valueFormat({ unit: "ms" }).text(null), "–");
+});
+
+test("percents of a share are a hundred times the value; percents as they are stay", () => {
+  assert.equal(plain(valueFormat({ unit: "%" }).text(0.019)), "1.90 %");
+  assert.equal(plain(valueFormat({ unit: "%", decimals: 1 }).text(0.019)), "1.9 %");
+  assert.equal(plain(valueFormat({ unit: "% (0–100)", decimals: 1 }).text(-0.84)), "−0.8 %");
+  assert.deepEqual([writtenIn("%"), writtenIn("ms")], [{ sign: "%", times: 100 }, { sign: "ms", times: 1 }]);
+});
+
+test("an axis in percents says so", () => {
+  globalThis.document = { documentElement: { dataset: {} }, body: {} };
+  globalThis.getComputedStyle = () => ({ getPropertyValue: () => "#000" });
+  const words = (unit) => {
+    const built = {};
+    const axis = valueAxis([0, 0.5, 1], { unit });
+    axis.afterBuildTicks(built);
+    return built.ticks.map(({ value }) => plain(axis.ticks.callback(value)));
+  };
+  assert.deepEqual(words("%").slice(-1), ["1.00 %"]);
+  assert.deepEqual(words("% (0–100)").slice(-1), ["1.00 %"]);
 });
 
 test("what is on the right axis has a unit and decimals of its own, and never those of the left", () => {

@@ -2,6 +2,7 @@
 import { clock, tickFormat } from "./format.js";
 import { token } from "./palette.js";
 import { fittingAxis, logTicks } from "./ticks.js";
+import { writtenIn } from "./values.js";
 
 const MINUTE = 60_000;
 const DAY = 1_440 * MINUTE;
@@ -50,7 +51,8 @@ function fitted(known, { scale, least, greatest, fromZero }) {
 export function valueAxis(values, { unit = "", scale = "linear", least = null, greatest = null, fromZero = false, position = "left" } = {}) {
   const known = values.filter((value) => value !== null && (scale !== "log" || value > 0));
   const { min, max, ticks } = fitted(known, { scale, least, greatest, fromZero });
-  const format = tickFormat(ticks, { even: scale !== "log" });
+  const { sign, times } = writtenIn(unit);
+  const format = tickFormat(ticks.map((tick) => tick * times), { even: scale !== "log" });
   return {
     type: scale === "log" ? "logarithmic" : "linear",
     position,
@@ -62,7 +64,7 @@ export function valueAxis(values, { unit = "", scale = "linear", least = null, g
       display: known.length > 0,
       color: token("ink-3"),
       padding: 8,
-      callback: (value) => format(value) + (unit && value === ticks.at(-1) ? THIN + unit : ""),
+      callback: (value) => format(value * times) + (sign && value === ticks.at(-1) ? THIN + sign : ""),
     },
     afterBuildTicks: (built) => (built.ticks = ticks.map((value) => ({ value }))),
   };

@@ -56,7 +56,10 @@ class LivePage {
   async #addParts() {
     const each = (selector, Part) => [...document.querySelectorAll(selector)].map((element) => new Part(element));
     const has = (selector) => document.querySelector(selector) !== null;
-    if (has("[data-live-query-row]")) this.rows = each("[data-live-query-row]", (await import("./queryrow.js")).QueryRow);
+    if (has("[data-live-query-row], [data-live-query-state]")) {
+      const { QueryRow, QueryState } = await import("./queryrow.js");
+      this.rows = [...each("[data-live-query-row]", QueryRow), ...each("[data-live-query-state]", QueryState)];
+    }
     if (has("[data-live-source], [data-live-source-state], [data-live-source-row]")) {
       const { Health, SourceMark, SourceRow } = await import("./health.js");
       this.health = [...each("[data-live-source]", Health), ...each("[data-live-source-state]", SourceMark), ...each("[data-live-source-row]", SourceRow)];

@@ -1,5 +1,5 @@
 // A row of the list of queries: state, a small line, rate of results and share of the cost.
-import { dot, make, setText } from "./dom.js";
+import { dot, icon, make, setText } from "./dom.js";
 import { clock, duration, number, percent } from "./format.js";
 import { jobStopped, unheard } from "./health-words.js";
 import { Sparkline } from "./sparkline.js";
@@ -31,7 +31,7 @@ export function rowState(row, facts) {
   const stopped = jobStopped(facts);
   if (stopped) return stopped;
   if (state === "failing") return ["is-bad", "Failing", error ?? "unknown cause"];
-  if (state !== "running") return ["is-off", "Waiting", "the job has not taken up its source"];
+  if (state !== "running") return ["is-off", "Starting", "waiting for the job to pick up the source"];
   return warning ? warned(readState(row, facts), warning) : readState(row, facts);
 }
 
@@ -45,40 +45,64 @@ export function rateWords(rate) {
 /** What is not nothing does not read as nothing. */
 export const shareWords = (share) => (share > 0 && share < 0.0005 ? `<${percent(0.001)}` : percent(share));
 
-export class QueryRow {
+/** The state of a query, wherever it is told. */
+export class QueryState {
   #row = null;
   #said = null;
 
+  constructor(element, key = element.dataset.liveQueryState) {
+    [this.element, this.key] = [element, key];
+  }
+
+  take(row) {
+    this.#row = row ?? this.#row;
+    if (row) for (const button of document.querySelectorAll(`[data-pauses="${CSS.escape(this.key)}"]`)) offerPause(button, row.state !== "paused");
+  }
+
+  /** It changes without a word about the query, too. */
+  render(facts) {
+    if (!this.#row) return;
+    const [kind, word, note] = rowState(this.#row, facts);
+    const said = kind + word + note;
+    if (said === this.#said) return;
+    this.#said = said;
+    const words = make("span", "", word, ...(note ? [" ", make("span", "quiet small", note)] : []));
+    this.element.replaceChildren(make("span", "query-state", dot(kind), words));
+  }
+}
+
+/** What the button of a query's page does next: somebody else may have paused it meanwhile. */
+function offerPause(button, runs) {
+  const [asked, word] = runs ? ["pause", "Pause"] : ["resume", "Resume"];
+  if (button.value === asked) return;
+  button.value = asked;
+  button.setAttribute("aria-label", word);
+  button.replaceChildren(icon(runs ? "player-pause" : "player-play"), make("span", "not-on-phone", word));
+}
+
+export class QueryRow {
   constructor(element) {
     this.key = element.dataset.liveQueryRow;
     const cell = (name) => element.querySelector(`[data-figure=${name}]`);
-    [this.state, this.rate, this.share] = ["state", "rate", "share"].map(cell);
+    [this.rate, this.share] = ["rate", "share"].map(cell);
+    this.state = new QueryState(cell("state"), this.key);
     this.spark = new Sparkline("line");
     cell("line").append(this.spark.element);
   }
 
   take(row) {
     if (!row) return;
-    this.#row = row;
+    this.state.take(row);
     setText(this.rate, rateWords(row.rate));
     this.rate.title = "Results of the last minute, over all groups and windows";
     if (row.share !== null) {
       setText(this.share, shareWords(row.share));
-      this.share.title = "Measured share of what its plan’s trees took in the last minute";
+      this.share.title = "Measured share of what all queries took in the last minute";
     }
     this.spark.show(row.line);
   }
 
-  /** The state changes without a word about the row, too. */
   render(facts) {
-    if (this.#row) this.#showState(rowState(this.#row, facts));
-  }
-
-  #showState([kind, word, note]) {
-    const said = kind + word + note;
-    if (said === this.#said) return;
-    this.#said = said;
-    const words = make("span", "", word, ...(note ? [" ", make("span", "quiet small", note)] : []));
-    this.state.replaceChildren(make("span", "query-state", dot(kind), words));
+    this.state.render(facts);
   }
 }

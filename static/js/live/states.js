@@ -76,7 +76,9 @@ function ofWarmth({ query, source, now }) {
   if (slowest.due <= now) return warm("Warming up.", "The first whole window is due any moment.");
   const [left, held] = [roundedUp(slowest.due - now), Math.min(slowest.range, now - slowest.start)];
   const which = query.windows.length > 1 ? `The ${windowLength(slowest.range)} window` : "The window";
-  return warm(`Warming up, ${duration(left, { tenths: false })} left.`, `${which} holds ${partWords(held, slowest.range)}.`, held / slowest.range);
+  const bold = `Warming up, ${duration(left, { tenths: false })} left.`;
+  if (held < 0) return warm(bold, `${which} starts in ${duration(roundedUp(-held), { tenths: false })}.`, 0);
+  return warm(bold, `${which} holds ${partWords(held, slowest.range)}.`, held / slowest.range);
 }
 
 /** “58 of its 60 minutes”: in the largest unit of which the whole has some. */

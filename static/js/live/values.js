@@ -5,10 +5,18 @@ const THIN = "\u202f";
 const minus = (text) => text.replace("-", "−");
 const JOINS_PREFIX = /^(B|b|W|Wh|Hz|m|g|V|A)(\/|$)/; // kB, MW: units that take a prefix without a space
 
+/** Percents of a share (0 to 1) and percents as they are: both are written with a percent sign. */
+const PERCENTS = { "%": 100, "% (0–100)": 1 };
+
+/** What is written after values in a unit, and how many times a value that is. */
+export const writtenIn = (unit) => (unit in PERCENTS ? { sign: "%", times: PERCENTS[unit] } : { sign: unit, times: 1 });
+
 /** How a panel writes its values: `figure` without the unit, `unit` with its prefix, `text` with both. */
-export function valueFormat({ unit = "", decimals = null } = {}) {
+export function valueFormat({ unit: chosen = "", decimals = null } = {}) {
+  const { sign: unit, times } = writtenIn(chosen);
   const digits = { minimumFractionDigits: decimals ?? 0, maximumFractionDigits: decimals ?? 0 };
-  const split = (value, whole) => {
+  const split = (raw, whole) => {
+    const value = raw * times;
     const written = decimals === null || Math.abs(value) >= 1e4 ? number(value, whole) : minus(value.toLocaleString("en", digits));
     const [figure, prefix = ""] = written.split(THIN);
     return [figure, prefix];

@@ -326,3 +326,9 @@ def test_a_duplicate_begins_as_the_query_it_is_of(as_bo: Client, hot: SavedQuery
     page = as_bo.get("/queries/new/", {"copy": hot.key}).content.decode()
     assert 'value="Hot devices, copy"' in page
     assert "1m, 5m every 10s" in page
+
+
+def test_a_querys_page_follows_its_state(as_ana: Client, hot: SavedQuery) -> None:
+    page = as_ana.get(hot.get_absolute_url()).content.decode()
+    assert f'data-live-query-state="{hot.key}"' in page
+    assert f'data-pauses="{hot.key}"' in page

@@ -6,6 +6,7 @@ import { areaPaths, svg } from "../sparkarea.js";
 import { finals, goodWay, newest, stepOf } from "../values.js";
 
 const MINUTES = /^(\d+)m$/;
+const MOST_TIMES = 100; // that a value has grown, told as a share
 const ICONS = { warn: "alert-triangle", bad: "alert-circle" };
 
 /** The newest final value against the one so long before it, or the oldest there is; null where that says nothing. */
@@ -15,7 +16,15 @@ export function changeOf(series, over) {
   if (!last || !over) return null;
   const base = known.findLast(([end]) => end <= last[0] - over) ?? known[0];
   if (base === last || last[0] - base[0] < over / 2) return null;
-  return { share: base[1] ? last[1] / base[1] - 1 : null, difference: last[1] - base[1], ago: last[0] - base[0] };
+  const fromNothing = Math.abs(base[1]) * MOST_TIMES <= Math.abs(last[1]);
+  return { share: fromNothing ? null : last[1] / base[1] - 1, difference: last[1] - base[1], ago: last[0] - base[0], from: base[1] };
+}
+
+/** “4.5 %” and “vs 8 min ago”; against nearly nothing a share would say nothing. */
+export function changeWords({ share, difference, ago, from }, format) {
+  const time = `${duration(ago, { tenths: false })} ago`;
+  if (share !== null) return [percent(Math.abs(share)), `vs ${time}`];
+  return [format.text(Math.abs(difference)), difference ? `from ${from ? "about 0" : "0"}, ${time}` : `vs ${time}`];
 }
 
 /** Since when all final values have been at the newest one's threshold, in ms. */
@@ -88,11 +97,11 @@ export class Kind {
     }
     const change = changeOf(one, Number(MINUTES.exec(settings.change)?.[1] ?? 0) * 60_000);
     if (!change) return [];
-    const amount = change.share === null ? format.text(Math.abs(change.difference)) : percent(Math.abs(change.share));
+    const [amount, against] = changeWords(change, format);
     const arrow = change.difference === 0 ? "" : change.difference > 0 ? "▲ " : "▼ ";
     const good = goodWay(settings.thresholds) * Math.sign(change.difference);
     const words = make("b", good > 0 ? "good-ink" : good < 0 ? "bad-ink" : "", arrow + amount);
-    return [words, ` on ${duration(change.ago, { tenths: false })} ago`];
+    return [words, ` ${against}`];
   }
 
   destroy() {

@@ -43,7 +43,7 @@ export class Kind {
     const isWhole = values.every((value) => value === null || Number.isInteger(value));
     const up = moves(shown);
     setText(this.name, groups ? groups.by.join(", ") : "Window");
-    setText(this.unit, settings.unit || "value");
+    setText(this.unit, format.unit || "value");
     while (this.#rows.length > shown.length) this.#rows.pop().element.remove();
     while (this.#rows.length < shown.length) this.#rows.push(this.#newRow());
     shown.forEach((one, at) => this.#write(this.#rows[at], one, { value: values[at], most, isWhole, moved: up.get(one.id) ?? 0, settings, format }));
@@ -72,7 +72,7 @@ export class Kind {
     row.bar.style.width = `${most ? (Math.abs(value ?? 0) / most) * 100 : 0}%`;
     row.bar.className = step ? `bar-${step.colour}` : "";
     const written = format.figure(value, isWhole);
-    const prefix = format.unitOf(value, isWhole).slice(0, -settings.unit.length || undefined).trim();
+    const prefix = format.unitOf(value, isWhole).slice(0, -format.unit.length || undefined).trim();
     setText(row.value, prefix ? `${written}\u202f${prefix}` : written);
   }
 
