@@ -33,7 +33,7 @@ test("an axis in percents says so", () => {
     axis.afterBuildTicks(built);
     return built.ticks.map(({ value }) => plain(axis.ticks.callback(value)));
   };
-  assert.deepEqual(words("%").slice(-1), ["1.00 %"]);
+  assert.deepEqual(words("%").slice(-1), ["100 %"]);
   assert.deepEqual(words("% (0–100)").slice(-1), ["1.00 %"]);
 });
 
