@@ -91,10 +91,13 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_FAILURE_LIMIT = 10
+AXES_HANDLER = "dashboard.accounts.guessing.CountedByAddress"
+AXES_FAILURE_LIMIT = 10  # for one user name at one address
+ADDRESS_FAILURE_LIMIT = 50  # for one address
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
+AXES_LOCKOUT_CALLABLE = "dashboard.accounts.guessing.locked_out"
+AXES_CLIENT_IP_CALLABLE = "dashboard.accounts.guessing.address_of"
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 

@@ -23,13 +23,13 @@ from dashboard.accounts.sessions import (
     sessions_of,
 )
 from dashboard.accounts.sharing import answer_notice, ask_for_access
+from dashboard.accounts.tokens import end_tokens
 from dashboard.models import Board, Notice, SavedQuery, SignIn, Source
 
 
 @require_http_methods(["GET", "POST"])
 def account(request: HttpRequest) -> HttpResponse:
-    person = signed_in(request)
-    form = ProfileForm(request.POST if request.method == "POST" else None, instance=person)
+    form = ProfileForm(request, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         form.save()
         messages.info(request, "Saved your account.")
@@ -41,15 +41,21 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 def change_password(request: HttpRequest) -> HttpResponse:
     """Another password; every other browser is signed out, as its session was begun with the old one."""
-    form = OwnPasswordForm(signed_in(request), request.POST)
+    form = OwnPasswordForm(request, request.POST)
     if not form.is_valid():
         return render(request, "accounts/account.html", _context(request, password=form), status=422)
     ended = end_other_sessions(signed_in(request), request.session.session_key)
     form.save()
     keep_session(request, form.user)
     others = f" {ended} other browser{'s were' if ended > 1 else ' was'} signed out." if ended else ""
-    messages.info(request, f"Your password is changed.{others}")
+    messages.info(request, f"Your password is changed.{others}{_tokens_ended(form)}")
     return redirect("account")
+
+
+def _tokens_ended(form: OwnPasswordForm | NewPasswordForm) -> str:
+    """End the tokens of whose password this is if they wish it; the sentence that says so."""
+    ended = end_tokens(form.user) if form.cleaned_data["end_tokens"] else 0
+    return f" {ended} API token{'s were' if ended > 1 else ' was'} revoked." if ended else ""
 
 
 def _context(request: HttpRequest, **forms: Any) -> dict[str, Any]:
@@ -60,8 +66,8 @@ def _context(request: HttpRequest, **forms: Any) -> dict[str, Any]:
         for one in sessions_of(person)
     ]
     return {
-        "profile": forms.get("profile") or ProfileForm(instance=person),
-        "password": forms.get("password") or OwnPasswordForm(person),
+        "profile": forms.get("profile") or ProfileForm(request),
+        "password": forms.get("password") or OwnPasswordForm(request),
         "sessions": sorted(sessions, key=lambda one: not one["is_this"]),
         "role": ROLES[role_of(person)],
         "groups": person.groups.order_by("name"),
@@ -159,5 +165,7 @@ class SetPassword(PasswordResetConfirmView):
         response = super().form_valid(form)
         end_other_sessions(form.user, None)
         unlock(username=form.user.username)
-        messages.info(self.request, f"Your password is set. Sign in as {form.user.username}.")
+        messages.info(
+            self.request, f"Your password is set.{_tokens_ended(form)} Sign in as {form.user.username}."
+        )
         return response

@@ -14,9 +14,11 @@ from django.contrib.auth.models import Group, User
 from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.core.cache import cache
 from django.db import transaction
+from django.http import HttpRequest
 from django.utils import timezone
 
-from dashboard.accounts.people import ADMINISTRATOR, EDITOR, ROLES, give_role, role_of
+from dashboard.accounts.guessing import knows_password
+from dashboard.accounts.people import ADMINISTRATOR, EDITOR, ROLES, give_role, role_of, signed_in
 from dashboard.accounts.sessions import end_other_sessions
 from dashboard.texts import Line
 
@@ -32,11 +34,16 @@ LIFETIMES = [
 MAILED_AGAIN_AFTER = 300  # s; a stranger who knows an address must not flood its mail box
 ROLE_CHOICES = [(role, role.capitalize()) for role in ROLES]
 MISMATCH = {"password_mismatch": "The two passwords are not the same."}
+WRONG_PASSWORD = "This is not your current password."  # noqa: S105  # a sentence
 NAME_RULE = "Use letters, digits and @ . + - _ for a user name."
 
 
 def _text(**more: str) -> forms.TextInput:
     return forms.TextInput(attrs={"class": "form-control", "autocomplete": "off", **more})
+
+
+def _end_tokens() -> forms.BooleanField:
+    return forms.BooleanField(required=False, widget=forms.CheckboxInput(attrs={"class": "form-check-input"}))
 
 
 def _dress(form: forms.BaseForm) -> None:
@@ -58,7 +65,24 @@ class SignInForm(AuthenticationForm):
         _dress(self)
 
 
-class TokenForm(forms.Form):
+class ConfirmedForm(forms.BaseForm):
+    """Part of a form whose sender has to show that a stolen session is not all they have."""
+
+    def confirm(self, request: HttpRequest, field: str = "password") -> None:
+        """Note what is wrong with the current password that was typed."""
+        typed = self.cleaned_data.get(field) or ""
+        if not typed:
+            self.add_error(field, "Type your current password.")
+        elif not knows_password(request, signed_in(request), typed):
+            self.add_error(field, WRONG_PASSWORD)
+
+
+def _current_password() -> forms.CharField:
+    attributes = {"class": "form-control", "autocomplete": "current-password"}
+    return forms.CharField(required=False, strip=False, widget=forms.PasswordInput(attrs=attributes))
+
+
+class TokenForm(ConfirmedForm, forms.Form):
     """A token that is to be made."""
 
     name = Line(
@@ -69,14 +93,34 @@ class TokenForm(forms.Form):
     days = forms.ChoiceField(
         choices=LIFETIMES, required=False, initial="90", widget=forms.Select(attrs={"class": "form-select"})
     )
+    password = _current_password()
+
+    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+        super().__init__(data)
+        self._request = request
+
+    def clean(self) -> None:
+        if not self.errors:
+            self.confirm(self._request)
 
     def expires_at(self) -> datetime | None:
         days = self.cleaned_data["days"]
         return timezone.now() + timedelta(days=int(days)) if days != FOR_EVER else None
 
 
-class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
-    """How somebody is called, and where mail reaches them."""
+class ProfileForm(ConfirmedForm, forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    """How somebody is called, and where mail reaches them: links for new passwords, too."""
+
+    password = _current_password()
+
+    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+        super().__init__(data, instance=signed_in(request))
+        self._request = request
+
+    def clean(self) -> None:
+        super().clean()
+        if not self.errors and self.cleaned_data["email"] != self.initial["email"]:
+            self.confirm(self._request)
 
     class Meta:
         model = User
@@ -91,6 +135,7 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
     """A password that is set with a link."""
 
+    end_tokens = _end_tokens()
     error_messages = {**SetPasswordForm.error_messages, **MISMATCH}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -99,21 +144,29 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
 
 
 class OwnPasswordForm(PasswordChangeForm):
-    """Another password, by who knows the present one."""
+    """Another password, by who knows the current one."""
 
+    end_tokens = _end_tokens()
     error_messages = {
         **PasswordChangeForm.error_messages,
         **MISMATCH,
-        "password_incorrect": "This is not your present password.",
+        "password_incorrect": WRONG_PASSWORD,
     }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, request: HttpRequest, data: Any = None) -> None:
+        super().__init__(signed_in(request), data)
+        self._request = request
         _dress(self)
         del self.fields["old_password"].widget.attrs["autofocus"]  # it is one form of several on its page
-        self.fields["old_password"].error_messages["required"] = "Type your present password."
+        self.fields["old_password"].error_messages["required"] = "Type your current password."
         self.fields["new_password1"].error_messages["required"] = "Type a new password."
         self.fields["new_password2"].error_messages["required"] = "Type the new password again."
+
+    def clean_old_password(self) -> str:
+        typed: str = self.cleaned_data["old_password"]
+        if not knows_password(self._request, signed_in(self._request), typed):
+            raise forms.ValidationError(WRONG_PASSWORD)
+        return typed
 
 
 class ForgottenForm(PasswordResetForm):

@@ -22,6 +22,14 @@ def make_token(owner: User, name: str, expires_at: datetime | None) -> tuple[Api
     return row, token
 
 
+def end_tokens(owner: User) -> int:
+    """How many there were; none of them opens anything any more."""
+    rows = list(ApiToken.objects.filter(owner=owner))
+    for row in rows:
+        row.delete()  # each is in the audit log
+    return len(rows)
+
+
 @sensitive_variables("token")
 def owner_of(token: str) -> User | None:
     """Who made the token, while it is good."""

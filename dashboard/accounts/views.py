@@ -19,12 +19,12 @@ from dashboard.accounts.tokens import make_token
 def token_list(request: HttpRequest) -> HttpResponse:
     """The tokens of who asks. A new one is in the answer to the form and nowhere else, session included."""
     if request.method == "GET":
-        return render(request, "accounts/tokens.html", _context(request, TokenForm()))
-    form = TokenForm(request.POST)
+        return render(request, "accounts/tokens.html", _context(request, TokenForm(request)))
+    form = TokenForm(request, request.POST)
     if not form.is_valid():
         return render(request, "accounts/tokens.html", _context(request, form), status=422)
     row, token = make_token(signed_in(request), form.cleaned_data["name"], form.expires_at())
-    context = _context(request, TokenForm()) | {"made": row, "token": token}
+    context = _context(request, TokenForm(request)) | {"made": row, "token": token}
     return render(request, "accounts/tokens.html", context)
 
 

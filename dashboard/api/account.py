@@ -19,6 +19,7 @@ from dashboard.accounts.sessions import (
     sessions_of,
 )
 from dashboard.accounts.sharing import answer_notice, ask_for_access
+from dashboard.accounts.tokens import end_tokens
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.people import PersonShown
 from dashboard.api.refusals import REFUSALS, refuse_bad
@@ -33,11 +34,13 @@ PASSWORD_FIELDS = {"old_password": "present", "new_password1": "new", "new_passw
 class ProfileSent(Given):
     first_name: Text = ""
     email: Text = ""
+    password: Text = Field("", description="Your current password, to change the e-mail.")
 
 
 class PasswordSent(Given):
-    present: Text = Field("", description="The present password.")
+    present: Text = Field("", description="The current password.")
     new: Text = ""
+    end_tokens: bool = Field(False, description="Whether your tokens end, too: this one among them.")
 
 
 class SessionShown(Schema):
@@ -124,7 +127,7 @@ def show_account(request: HttpRequest) -> Any:
 def patch_account(request: HttpRequest, sent: ProfileSent) -> Any:
     person = signed_in(request)
     kept = {"first_name": person.first_name, "email": person.email}
-    form = ProfileForm({**kept, **sent.model_dump(exclude_unset=True)}, instance=person)
+    form = ProfileForm(request, {**kept, **sent.model_dump(exclude_unset=True)})
     refuse_bad(form)
     return PersonShown.of(form.save())
 
@@ -138,13 +141,15 @@ def show_first_dashboard(request: HttpRequest) -> Any:
 
 @router.post("/password", response={204: None, **REFUSALS}, summary="Change your password")
 def change_own_password(request: HttpRequest, sent: PasswordSent) -> Any:
-    """Every other session ends; tokens stay."""
+    """Every other session ends; tokens stay unless they are to end, too."""
     person = signed_in(request)
     typed = {"old_password": sent.present, "new_password1": sent.new, "new_password2": sent.new}
-    form = OwnPasswordForm(person, typed)
+    form = OwnPasswordForm(request, typed)
     refuse_bad(form, PASSWORD_FIELDS)
     end_other_sessions(person, request.session.session_key)
     form.save()
+    if sent.end_tokens:
+        end_tokens(person)
     if request.session.session_key:
         keep_session(request, person)
     return 204, None

@@ -188,6 +188,7 @@ def make_token(walk: Walk) -> str:
     page.locator(".problem").wait_for()
     walk.look("/tokens/ without a name")
     page.get_by_label("Name", exact=True).fill("walk")
+    page.get_by_label("Current password").fill(PASSWORD)
     page.get_by_role("button", name="Make token").click()
     token = page.locator("#token").inner_text()
     walk.look("/tokens/ with a new one")

@@ -19,6 +19,7 @@ from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
 from tests.avro import written
+from tests.browser.conftest import PASSWORD as OWN_PASSWORD
 from tests.browser.conftest import Millrace
 from tests.browser.test_path import drawn
 from tests.secured import PASSWORD, SecuredBroker
@@ -167,6 +168,7 @@ def test_a_token_is_shown_once_copied_used_and_revoked(page: Page, millrace: Mil
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/tokens/")
     page.get_by_label("Name", exact=True).fill("nightly")
+    page.get_by_label("Current password").fill(OWN_PASSWORD)
     page.get_by_role("button", name="Make token").click()
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()

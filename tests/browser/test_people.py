@@ -72,10 +72,10 @@ def test_sessions_are_listed_and_ended_and_a_new_password_ends_all_others(cleo: 
     signed_in(there, cleo.name, FIRST)
     there.goto("/queries/")
     for present, said in (
-        ("wrong", "This is not your present password."),
+        ("wrong", "This is not your current password."),
         (FIRST, "Your password is changed."),
     ):
-        here.get_by_label("Present password").fill(present)
+        here.get_by_role("form", name="Password").get_by_label("Current password").fill(present)
         here.get_by_label("New password", exact=True).fill(SECOND)
         here.get_by_label("New password, again").fill(SECOND)
         here.get_by_role("button", name="Change password").click()

@@ -13,7 +13,8 @@ from django.test import Client
 
 from dashboard.accounts.people import EDITOR, VIEWER, role_of
 from dashboard.accounts.sessions import sessions_of
-from dashboard.models import SignIn
+from dashboard.accounts.tokens import make_token
+from dashboard.models import ApiToken, SignIn
 from tests.dashboard.conftest import PASSWORD, signed_in_as
 
 ANOTHER = "otter-below-the-dam-4"
@@ -53,7 +54,7 @@ def test_a_changed_password_ends_every_other_session(ana: User, as_ana: Client) 
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [
-        ({"old": "wrong"}, "This is not your present password."),
+        ({"old": "wrong"}, "This is not your current password."),
         ({"again": "different-from-it-1"}, "The two passwords are not the same."),
         ({"new": "short", "again": "short"}, "This password is too short."),
         ({"new": "", "again": ""}, "Type a new password."),
@@ -104,12 +105,42 @@ def test_signing_out_takes_the_session_off_the_list(ana: User, as_ana: Client) -
 
 
 def test_a_name_and_an_address_are_changed(as_vera: Client, vera: User) -> None:
-    as_vera.post("/account/", {"first_name": "Vee", "email": "vee@example.org"})
+    typed = {"first_name": "Vee", "email": "vee@example.org"}
+    for password, sentence in (("", "Type your current password."), ("wrong", "not your current password.")):
+        refused = as_vera.post("/account/", {**typed, "password": password})
+        assert refused.status_code == 422
+        assert sentence in refused.content.decode()
+        vera.refresh_from_db()
+        assert vera.email == ""
+    assert as_vera.post("/account/", {"first_name": "Vera V", "email": ""}).status_code == 302
+    as_vera.post("/account/", {**typed, "password": PASSWORD})
     vera.refresh_from_db()
     assert (vera.first_name, vera.email) == ("Vee", "vee@example.org")
     bad = as_vera.post("/account/", {"first_name": "Vee", "email": "nonsense"})
     assert bad.status_code == 422
     assert "This is no e-mail address" in bad.content.decode()
+
+
+def test_passwords_cannot_be_guessed_with_a_session_either(as_ana: Client) -> None:
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        change(as_ana, old="wrong")
+    answer = change(as_ana)
+    assert answer.status_code == 429
+    assert "too many tries" in answer.content.decode()
+    assert not signs_in("ana", ANOTHER)
+
+
+@pytest.mark.parametrize(("wished", "left"), [({}, 1), ({"end_tokens": "on"}, 0)])
+def test_a_changed_password_ends_tokens_if_wished(
+    as_ana: Client, ana: User, bo: User, wished: dict[str, str], left: int
+) -> None:
+    make_token(ana, "script", None)
+    make_token(bo, "script", None)
+    fields = {"old_password": PASSWORD, "new_password1": ANOTHER, "new_password2": ANOTHER, **wished}
+    page = as_ana.post("/account/password/", fields, follow=True).content.decode()
+    assert ApiToken.objects.filter(owner=ana).count() == left
+    assert ApiToken.objects.filter(owner=bo).count() == 1
+    assert ("1 API token was revoked." in page) == bool(wished)
 
 
 def invited(as_ada: Client, **more: object) -> object:

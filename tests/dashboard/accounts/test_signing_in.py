@@ -8,6 +8,7 @@ from django.test import Client
 from dashboard.accounts.people import first_name, may_change
 
 RIGHT = "heron-at-the-weir-7"
+WRONG = "wrong"
 
 
 def sign_in(client: Client, password: str) -> object:
@@ -34,6 +35,27 @@ def test_too_many_wrong_passwords_lock_out_even_the_right_one(ana: User, strange
     response = sign_in(stranger, RIGHT)
     assert response.status_code == 429
     assert "Wait 15 minutes" in response.content.decode()
+
+
+def guess(name: str, address: str, password: str = WRONG) -> int:
+    client = Client(REMOTE_ADDR=address)
+    return client.post("/sign-in/", {"username": name, "password": password}).status_code
+
+
+def test_an_address_that_tries_many_names_is_locked_out_for_all_of_them(ana: User) -> None:
+    for number in range(settings.ADDRESS_FAILURE_LIMIT - 1):
+        assert guess(f"name-{number}", "203.0.113.7") == 200
+    assert guess("ana", "203.0.113.7", RIGHT) == 302  # which does not begin the counting anew
+    guess("one-more", "203.0.113.7")
+    assert guess("ana", "203.0.113.7", RIGHT) == 429
+    assert guess("ana", "203.0.113.8", RIGHT) == 302
+
+
+def test_a_network_of_ipv6_is_one_address(ana: User) -> None:
+    for number in range(settings.ADDRESS_FAILURE_LIMIT):
+        guess(f"name-{number}", f"2001:db8:1:2::{number + 1:x}")
+    assert guess("ana", "2001:db8:1:2:ffff::1", RIGHT) == 429
+    assert guess("ana", "2001:db8:1:3::1", RIGHT) == 302
 
 
 def test_signing_out_ends_the_session(as_ana: Client) -> None:

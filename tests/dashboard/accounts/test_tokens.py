@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from dashboard.accounts.tokens import USE_NOTED_EVERY, make_token, owner_of
 from dashboard.models import ApiToken
+from tests.dashboard.conftest import PASSWORD
 
 
 def made_on_the_page(client: Client, **typed: str) -> str:
-    response = client.post("/tokens/", {"name": "nightly", "days": "90", **typed})
+    response = client.post("/tokens/", {"name": "nightly", "days": "90", "password": PASSWORD, **typed})
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     token: str = response.context["token"]
@@ -43,6 +44,15 @@ def test_a_token_needs_a_name(as_ana: Client) -> None:
     assert "Give the token a name, such as what will use it." in response.content.decode()
     assert as_ana.post("/tokens/", {"name": "x", "days": "12"}).status_code == 422
     assert as_ana.post("/tokens/", {"name": "x\0y", "days": "90"}).status_code == 422
+    assert not ApiToken.objects.exists()
+
+
+@pytest.mark.parametrize("typed", ["", "wrong"])
+def test_a_token_needs_the_password_of_its_maker(as_ana: Client, typed: str) -> None:
+    """Who sits down at an open browser makes nothing that outlives it."""
+    response = as_ana.post("/tokens/", {"name": "x", "days": "90", "password": typed})
+    assert response.status_code == 422
+    assert "your current password." in response.content.decode()
     assert not ApiToken.objects.exists()
 
 

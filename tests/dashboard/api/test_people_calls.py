@@ -65,9 +65,13 @@ def test_somebody_is_signed_out_everywhere(ask_as_ada: Ask, ana: User, as_ana: C
 
 def test_ones_own_account_is_looked_at_and_changed(ask: Ask, ana: User) -> None:
     assert ask("get", "account").json()["role"] == "editor"
-    assert ask("patch", "account", {"email": "ana@example.org"}).json()["first_name"] == "Ana"
+    assert ask("patch", "account", {"email": "ana@example.org"}).json() == {
+        "problems": {"password": "Type your current password."}
+    }
+    typed = {"email": "ana@example.org", "password": PASSWORD}
+    assert ask("patch", "account", typed).json()["first_name"] == "Ana"
     wrong = ask("post", "account/password", {"present": "wrong", "new": ANOTHER})
-    assert wrong.json() == {"problems": {"present": "This is not your present password."}}
+    assert wrong.json() == {"problems": {"present": "This is not your current password."}}
     weak = ask("post", "account/password", {"present": PASSWORD, "new": "12"}).json()["problems"]
     assert weak["new"].startswith("This password is too short.")
     assert ask("post", "account/password", {"present": PASSWORD, "new": ANOTHER}).status_code == 204
