@@ -11,6 +11,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from dashboard.platform.page_files import version_of
+from dashboard.platform.private_files import keep_private
 from streaming import security
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -18,7 +19,8 @@ env = environ.Env()
 env.read_env(BASE_DIR / ".env")
 
 VAR_DIR = Path(env("MILLRACE_VAR", default=str(BASE_DIR / "var"))).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)
+keep_private(VAR_DIR)
 # Before anything compiled is imported: set-up has filled this cache, and previews use it, too.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(VAR_DIR / "numba"))
 
@@ -73,6 +75,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "dashboard.platform.content_policy.content_policy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

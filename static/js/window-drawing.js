@@ -34,7 +34,7 @@ function sliceWords(classes, now) {
 /** The end of the newest window that is complete. */
 const newestEnd = ([range, slide, offset], now) => lastAt(now, [slide, (range + offset) % slide]);
 const windowColour = (index, count) => `var(--w${count === 1 ? 2 : 1 + Math.round((index / (count - 1)) * 2)})`;
-const text = (x, y, words, more = "") => `<text x="${x}" y="${y}" font-size="12" fill="var(--ink-3)" ${more}>${words}</text>`;
+const text = (x, y, words, more = "", { size = 12, ink = "ink-3" } = {}) => `<text x="${x}" y="${y}" font-size="${size}" fill="var(--${ink})" ${more}>${words}</text>`;
 
 class WindowDrawing extends HTMLElement {
   connectedCallback() {
@@ -82,12 +82,12 @@ class WindowDrawing extends HTMLElement {
     const bottom = y;
     const frame = ownScales ? "" : this.axis(widest, now, width, bottom);
     marks += `<line x1="${widest.x(now)}" x2="${widest.x(now)}" y1="4" y2="${bottom - 6}" stroke="var(--ink)" stroke-opacity=".55"/>`;
-    marks += text(widest.x(now), bottom + 9, "now", 'text-anchor="middle" font-weight="600" style="fill:var(--ink);font-size:11px"');
+    marks += text(widest.x(now), bottom + 9, "now", 'text-anchor="middle" font-weight="600"', { size: 11, ink: "ink" });
     this.innerHTML = `<svg width="${width}" height="${bottom + 14}" role="img" aria-label="${this.sentence()}">${frame}${marks}</svg>`;
   }
 
   slices(scale, now, width, y) {
-    const end = text(0, y + 9, "Slices", 'style="fill:var(--ink-2)"');
+    const end = text(0, y + 9, "Slices", "", { ink: "ink-2" });
     const edges = edgesBetween(this.edges, scale.from, now);
     const first = scale.x(scale.from);
     if (!edges || edges.length > (scale.x(now) - first) / FAINTEST_SLICE_PX) {
@@ -111,7 +111,7 @@ class WindowDrawing extends HTMLElement {
       const colour = windowColour(index, this.windows.length);
       if (end > left) svg += `<rect x="${left}" y="${y + (3 - age) * 8}" width="${end - left}" height="5.5" rx="1.5" fill="${colour}" opacity="${FADES[age]}"/>`;
     }
-    svg += text(0, y + 31, spoken(range), 'font-weight="600" style="fill:var(--ink)"');
+    svg += text(0, y + 31, spoken(range), 'font-weight="600"', { ink: "ink" });
     const note = ownScales ? `${roughly(now - scale.from)} wide` : slide === range ? "tumbling" : `every ${spoken(slide)}`;
     return svg + text(width, y + 31, note, 'text-anchor="end"');
   }
@@ -121,7 +121,7 @@ class WindowDrawing extends HTMLElement {
     let svg = "";
     for (let at = Math.ceil(scale.from / step) * step; at < now; at += step) {
       svg += `<line x1="${scale.x(at)}" x2="${scale.x(at)}" y1="6" y2="${bottom - 6}" stroke="var(--grid)"/>`;
-      if (scale.x(now) - scale.x(at) > 40) svg += text(scale.x(at), bottom + 9, clock(at, step), 'text-anchor="middle" style="font-size:11px"');
+      if (scale.x(now) - scale.x(at) > 40) svg += text(scale.x(at), bottom + 9, clock(at, step), 'text-anchor="middle"', { size: 11 });
     }
     return svg;
   }

@@ -1,13 +1,13 @@
 """Looks at pages as they stand, in both sizes and schemes, with axe-core and with what walk.js looks for.
 
-A script that fails is a finding, too.
+A script that fails is a finding, too, and so is what the page's own policy blocks.
 """
 
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Page
+from playwright.sync_api import ConsoleMessage, Page
 
 SIZES = ({"width": 1440, "height": 900}, {"width": 390, "height": 844})
 GRAVE = ("serious", "critical")
@@ -23,6 +23,11 @@ class Walk:
         self.page = page
         self._findings: list[str] = []
         page.on("pageerror", lambda error: self._findings.append(f"{page.url}: {error}"))
+        page.on("console", self._note_blocked)
+
+    def _note_blocked(self, message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            self._findings.append(f"{self.page.url}: {message.text}")
 
     def go(self, address: str, until: str | None = None) -> None:
         """Look at the page of an address, once there is what the selector `until` asks for."""

@@ -54,8 +54,8 @@ def test_a_dashboard_is_sketched_as_it_is_laid_out(as_ana: Client, hot: SavedQue
     Panel.objects.create(board=board, query=hot, title="Gauge", kind="gauge", x=6, y=0, w=3, h=8)
     Panel.objects.create(board=board, query=hot, title="Far below", kind="heat", x=0, y=400, w=6, h=8)
     page = shown(as_ana)
-    assert "left: 0.00%; top: 0.00%; width: 50.00%; height: 50.00%" in page
-    assert "left: 50.00%; top: 0.00%; width: 25.00%; height: 25.00%" in page
+    assert 'x="0.00%" y="0.00%" width="50.00%" height="50.00%"' in page
+    assert 'x="50.00%" y="0.00%" width="25.00%" height="25.00%"' in page
     assert page.count("sketch-panel") == 2
     assert "3 panels" in page
 
