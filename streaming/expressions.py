@@ -5,10 +5,11 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import duckdb
@@ -19,6 +20,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
+from streaming import expression_limits, sandbox
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {
@@ -77,8 +79,7 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     exp.Coalesce,
     exp.Case,
     exp.If,
-    exp.Cast,
-    exp.DataType,
+    exp.Cast,  # to what expression_limits says
     exp.Pow,
     exp.Sqrt,
     exp.Ln,
@@ -104,7 +105,7 @@ def check(expression: str, types: Mapping[str, FieldType]) -> None:
     """Refuse an expression that does not parse, names unknown fields or is not a condition."""
     with _shallow_enough("filter"):
         _check_parts(expression, types, "filter")
-        kind = _bound_type(expression, types, "filter")
+    kind = _bound_type(expression, types, "filter")
     if kind != "BOOLEAN":
         raise InvalidExpression("The filter is not a condition: compare something, as in temp > 20.")
 
@@ -126,7 +127,7 @@ def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
     """The type of a computed field; refuse an expression that does not parse or fit."""
     with _shallow_enough("computed field"):
         _check_parts(expression, types, "computed field")
-        kind = _bound_type(expression, types, "computed field")
+    kind = _bound_type(expression, types, "computed field")
     if kind in _TYPES:
         return _TYPES[kind]
     if kind.endswith("INT") or kind.startswith("DECIMAL"):
@@ -141,15 +142,29 @@ def _shallow_enough(what: str) -> Iterator[None]:
     try:
         yield
     except RecursionError as error:
-        raise InvalidExpression(f"The {what} is nested too deeply: write it with fewer brackets.") from error
+        raise InvalidExpression(expression_limits.too_deep(what)) from error
 
 
 def _check_parts(expression: str, types: Mapping[str, FieldType], what: str) -> None:
-    for node in _parse(expression, what).walk():
-        if isinstance(node, exp.Column):
-            _check_column(node, types)
+    _refuse(expression_limits.refusal_of_text(expression, what))
+    tree = _parse(expression, what)
+    _check_nodes(tree, what)
+    for column in tree.find_all(exp.Column):
+        _check_column(column, types)
+    _refuse(expression_limits.refusal(tree, what))
+
+
+def _check_nodes(tree: exp.Expr, what: str) -> None:
+    for node in tree.walk(prune=lambda node: isinstance(node, exp.DataType)):
+        if isinstance(node, exp.DataType):
+            _refuse(expression_limits.refusal_of_type(node, what))
         elif not isinstance(node, _ALLOWED):
             raise InvalidExpression(f"A {what} cannot use {_name(node)}.", span=_span(node))
+
+
+def _refuse(sentence: str) -> None:
+    if sentence:
+        raise InvalidExpression(sentence)
 
 
 def _parse(expression: str, what: str = "filter") -> exp.Expr:
@@ -198,18 +213,21 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
     row = pa.table({name: pa.array([None], ARROW_TYPES[kind]) for name, kind in types.items()})
     expression, row = _told_apart(expression, row)
     try:
-        relation = _database(tries=False).cursor().from_arrow(row).project(f"({_sql(expression)}) AS kept")
-        kind = relation.types[0]
-        relation.fetchall()  # a literal that cannot become the field's type fails only when it runs
-    except duckdb.Error as error:
-        raise InvalidExpression(f"The {what} does not fit the fields: {_first_line(error)}") from error
+        with sandbox.rows(row) as relation:
+            bound = relation.project(f"({_sql(expression)}) AS kept")
+            kind = bound.types[0]
+            bound.fetchall()  # a literal that cannot become the field's type fails only when it runs
+    except (duckdb.Error, sandbox.Stopped) as error:
+        raise InvalidExpression(f"The {what} does not fit the fields: {sandbox.first_line(error)}") from error
     return str(kind)
 
 
 @lru_cache(maxsize=1024)
 def _sql(expression: str) -> str:
     """The expression as sqlglot understood it, so that what runs is exactly what was checked."""
-    return _parse(expression).sql(dialect="duckdb", comments=False)
+    tree = _parse(expression)
+    _check_nodes(tree, "query")  # it may have been saved when more was allowed
+    return tree.sql(dialect="duckdb", comments=False)
 
 
 @dataclass(frozen=True)
@@ -219,6 +237,7 @@ class Computed:
     column: pa.ChunkedArray
     failed: np.ndarray | None = None  # which rows those are; None: there is none
     why: str = ""  # of one of them
+    stopped: bool = False  # it fails on all rows because it was stopped: it takes too much time or memory
 
     @classmethod
     def known(cls, answers: list[bool]) -> "Computed":
@@ -243,12 +262,16 @@ def keeps(expression: str, table: pa.Table) -> np.ndarray:
 
 def decided(expression: str, table: pa.Table) -> Computed:
     """Which rows the filter keeps: unknown (NULL) is not kept, as in a WHERE."""
+    return stopped_ones.unless_stopped(expression, table, _decided, pa.bool_())
+
+
+def _decided(expression: str, table: pa.Table) -> Computed:
     expression, table = _told_apart(expression, table)
     try:
         return Computed(_projected(_sql(expression), table))
     except duckdb.Error as error:
-        why = f"{_first_line(error).removesuffix('.')}, in the filter."
-    column = _projected(with_unknowns(expression), table, tries=True)
+        why = f"{sandbox.first_line(error).removesuffix('.')}, in the filter."
+    column = _projected(with_unknowns(expression), table)
     unknown = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
     failed = np.zeros(len(table), np.bool_)
     failed[unknown] = _tried(_sql(expression), table.take(unknown))[1]
@@ -287,13 +310,66 @@ def renamed(expression: str, columns: Mapping[str, str]) -> str:
 
 def values(expression: str, table: pa.Table) -> Computed:
     """A computed field; what is no number (NaN), as of 0.0 / 0.0, is no value."""
+    return stopped_ones.unless_stopped(expression, table, _computed, pa.float64())
+
+
+def _computed(expression: str, table: pa.Table) -> Computed:
     expression, table = _told_apart(expression, table)
     try:
         return Computed(without_nan(_projected(_sql(expression), table)))
     except duckdb.Error as error:
-        why = _first_line(error)
+        why = sandbox.first_line(error)
     made, failed = _tried(_sql(expression), table)
     return Computed(without_nan(made), failed, why)
+
+
+class StoppedOnes:
+    """The expressions that took this process too much time or memory: not tried again for a while.
+
+    Every query that has one is to be paused by whoever is told of it; no other query notices.
+    """
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, tuple[str, float]] = {}  # by expression, with the time of it
+
+    def unless_stopped(
+        self,
+        expression: str,
+        table: pa.Table,
+        evaluate: Callable[[str, pa.Table], Computed],
+        kind: pa.DataType,
+    ) -> Computed:
+        """What the evaluation gives, or no value in any row, because it was stopped."""
+        if reason := self.reason(expression):
+            return _nothing(kind, len(table), reason)
+        try:
+            return evaluate(expression, table)
+        except (sandbox.Stopped, InvalidExpression, RecursionError) as error:
+            reason = str(error)
+        self._reasons[expression] = (reason, time.monotonic())
+        return _nothing(kind, len(table), reason)
+
+    def reason(self, expression: str) -> str:
+        """Why an expression was stopped; empty: it was not, or that is a while ago."""
+        reason, at = self._reasons.get(expression, ("", 0.0))
+        if reason and time.monotonic() - at > FORGIVEN_SECONDS:
+            del self._reasons[expression]
+            return ""
+        return reason
+
+    def among(self, expressions: Iterable[str | None]) -> dict[str, str]:
+        """By expression, why it was stopped."""
+        if not self._reasons:
+            return {}
+        return {each: reason for each in expressions if each and (reason := self.reason(each))}
+
+
+FORGIVEN_SECONDS = 600.0
+stopped_ones = StoppedOnes()  # of this process
+
+
+def _nothing(kind: pa.DataType, rows: int, why: str) -> Computed:
+    return Computed(pa.chunked_array([pa.nulls(rows, kind)]), np.ones(rows, np.bool_), why, stopped=True)
 
 
 def _told_apart(expression: str, table: pa.Table) -> tuple[str, pa.Table]:
@@ -314,37 +390,16 @@ def without_nan(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 def _tried(sql: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
     """What there is, and where it fails: within another value, no value at all is not one that is empty."""
-    tried = _projected(f"TRY(struct_pack(made := {sql}))", table, tries=True)
+    tried = _projected(f"TRY(struct_pack(made := {sql}))", table)
     return pc.struct_field(tried, "made"), pc.is_null(tried).to_numpy(zero_copy_only=False)
 
 
-def _projected(sql: str, table: pa.Table, tries: bool = False) -> pa.ChunkedArray:
-    relation = _database(tries).cursor().from_arrow(table).project(f"({sql}) AS computed")
-    return relation.to_arrow_table().column("computed")
-
-
-# DuckDB works out what an expression has twice outside of it, where no TRY holds its errors.
-TRY_HOLDS_ERRORS = "SET disabled_optimizers = 'common_subexpressions'"
-
-
-@cache
-def _database(tries: bool) -> duckdb.DuckDBPyConnection:
-    """Locked down, in memory, one per process for each use: no files, no network, one thread."""
-    connection = duckdb.connect(":memory:", config={"threads": 1})
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET preserve_insertion_order = true")
-    if tries:
-        connection.execute(TRY_HOLDS_ERRORS)
-    connection.execute("SET lock_configuration = true")
-    return connection
+def _projected(sql: str, table: pa.Table) -> pa.ChunkedArray:
+    with sandbox.rows(table) as rows:
+        return rows.project(f"({sql}) AS computed").to_arrow_table().column("computed")
 
 
 def _name(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous):
         return f"the function {node.name}"
     return node.key.replace("_", " ").upper()
-
-
-def _first_line(error: Exception) -> str:
-    line = str(error).splitlines()[0]
-    return line.split("Error: ", 1)[-1].rstrip(".") + "."

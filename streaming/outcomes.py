@@ -42,6 +42,7 @@ class Outcome:
     # By group-by of which groups have left, where the state log has those that there were.
     regrouped: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     left_out: LeftOut = field(default_factory=LeftOut)
+    stopped: dict[str, str] = field(default_factory=dict)  # by expression, why it was stopped
     refused: list[Place] = field(default_factory=list)  # where refused messages are remembered, to be stored
     forgotten: list[Place] = field(default_factory=list)
 
@@ -97,6 +98,7 @@ def meter(
         "queries": _queries(shard.meta.timeline, outcome),
         "recall": _recall(shard),
         "waiting": _waiting(shard),
+        "stopped": outcome.stopped,
     }
 
 

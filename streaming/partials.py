@@ -116,6 +116,8 @@ class Events:
         if lane.feed is None or lane.feed.lane not in self._lanes:
             return self._folded(lane, LATEST)
         feeding = self._lanes[lane.feed.lane]
+        if self._is_stopped(feeding.signature.where):  # by the filter of which of the lanes that it feeds?
+            return self._folded(self._own[lane.id], LATEST)
         if feeding.id in self._common and not self._is_worth(feeding):
             return self._folded(self._own[lane.id], LATEST)
         made = self.partials(feeding.id)
@@ -124,6 +126,9 @@ class Events:
         self.left_out.note(lane.id, *self.left_out.get(feeding.id, (0, "")))
         fed = feeds.fed(lane, feeding, made, self._types, self._undecided_groups)
         return _together(fed, self._folded(lane, lane.feed.since))
+
+    def _is_stopped(self, where: str | None) -> bool:
+        return where is not None and self._decide(where).stopped
 
     def undecided(self, where: str | None) -> tuple[int, str]:
         """On how many events a filter fails, and why: it was asked about them or about their groups."""

@@ -189,6 +189,7 @@ class Shard:
             self._merge_groups(report, counts)
             outcome.dead_letters += report.dead_letters
             outcome.left_out.add(report.left_out)
+            outcome.stopped |= report.stopped
         outcome.refused = self.refused.note(outcome.dead_letters)
         outcome.forgotten = self.refused.forget() if outcome.refused else []
         return counts

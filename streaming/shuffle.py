@@ -59,6 +59,7 @@ class TaskReport(msgspec.Struct, array_like=True):
     left_out: dict[str, tuple[int, str]] = {}  # by lane: how many values, and why one of them
     group_partials: list[bytes] = []  # of count and session windows (streaming/group_partials.py)
     past: PastReport | None = None
+    stopped: dict[str, str] = {}  # by expression that took too much time or memory, why it was stopped
 
 
 _encoder = msgspec.msgpack.Encoder()

@@ -378,9 +378,18 @@ def _reports(
             plan=gathered.plan,
             left_out=left_out if shard == 0 else {},
             group_partials=[packed for each in of_groups if (packed := each[shard]) is not None],
+            stopped=_stopped(timeline) if shard == 0 else {},
         )
         for shard in range(setup.shards)
     ]
+
+
+def _stopped(timeline: Timeline) -> dict[str, str]:
+    """By filter or computed field of the plan's queries, why it was stopped."""
+    lanes = (lane.signature for lane in timeline.lanes if lane.kept)
+    read = [text for own in lanes for text in (own.where, own.field)]
+    read += [text for lane in timeline.group_lanes for text in (lane.where, lane.field)]
+    return expressions.stopped_ones.among(read)
 
 
 def _packed(

@@ -22,10 +22,11 @@ from streaming.aggregates import AGGREGATES
 from streaming.aggregates.approx_distinct_count import LG_K
 from streaming.aggregates.gathering import places
 from streaming.aggregates.percentile import K
-from streaming.expressions import TRY_HOLDS_ERRORS, renamed, with_unknowns
+from streaming.expressions import renamed, with_unknowns
 from streaming.formats import DECODERS, FormatOptions
 from streaming.lanes import EARLIEST, Timeline
 from streaming.results import GroupKey, ResultBlock
+from streaming.sandbox import NO_ACCESS, TRY_HOLDS_ERRORS
 from streaming.shuffle import PartitionReport
 from streaming.sieve import sift
 from streaming.sources import FieldType, SourceSpec
@@ -308,7 +309,8 @@ class Verification:
         self._partitions: dict[int, PartitionReport] = {}
         self._columns = {name: f"f{at}" for at, name in enumerate(self._types)}  # of the table
         self._connection = duckdb.connect(str(directory / "events.duckdb"))
-        self._connection.execute(TRY_HOLDS_ERRORS)
+        for setting in (TRY_HOLDS_ERRORS, *NO_ACCESS):
+            self._connection.execute(setting)
 
     def __enter__(self) -> "Verification":
         return self

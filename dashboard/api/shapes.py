@@ -220,6 +220,7 @@ class QueryShown(Schema):
     tags: list[str]
     owner: str | None
     paused_at: datetime | None
+    paused_why: str = Field("", description="Where Millrace paused it by itself, why.")
     created_at: datetime
     note: str | None = Field(None, description="What to know about a change that was made.")
 
@@ -236,6 +237,7 @@ class QueryShown(Schema):
             tags=query.tags,
             owner=query.owner.username if query.owner else None,
             paused_at=query.paused_at,
+            paused_why=query.paused_why,
             created_at=query.created_at,
             note=note,
         )

@@ -22,6 +22,7 @@ LEFT_OUT = {
     "w",
     "h",
     "paused_by",
+    "paused_why",
     "for_all",
     "rereads",
 }

@@ -286,6 +286,7 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
     if kept.paused != (query.paused_at is not None):
         query.paused_at = timezone.now() if kept.paused else None
         query.paused_by = query.owner if kept.paused else None
+        query.paused_why = ""
     query.save()
     if before is None:
         lean_anew()  # it may have been deleted

@@ -213,7 +213,8 @@ def _paused(saved: SavedQuery) -> Message | None:
         return None
     address = saved.get_absolute_url()
     at = int(saved.paused_at.timestamp() * 1000)
-    return {"by": first_name(saved.paused_by), "at": at, "address": address}
+    by = "Millrace" if saved.paused_why else first_name(saved.paused_by)
+    return {"by": by, "at": at, "address": address, "why": saved.paused_why}
 
 
 def _measures(query: AnyQuery) -> tuple[int, int]:

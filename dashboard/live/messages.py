@@ -59,6 +59,7 @@ class MeterMessage(TypedDict):
     trees: dict[str, TreeMeter]
     queries: NotRequired[dict[str, QueryMeter | int]]  # older jobs told the number of results alone
     waiting: NotRequired[dict[str, int]]  # by query without a whole window yet, until when it warms up
+    stopped: NotRequired[dict[str, str]]  # by filter or computed field that takes too much, what it takes
 
 
 class SourceStatus(TypedDict):

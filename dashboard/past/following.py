@@ -6,7 +6,7 @@ watches, and is the only one. It reads the meters for that.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 from django.db import OperationalError, close_old_connections
@@ -17,6 +17,7 @@ from dashboard.live.meters import process_meters
 from dashboard.past.known import known_windows
 from dashboard.past.writing import Displaced, Writer, new_owner
 from dashboard.planning.samples import note_throughput
+from dashboard.queries.actions import pause_stopped
 from dashboard.sources.models import Source
 from streaming.results import decode
 from streaming.topics import Topics, create_topics
@@ -140,7 +141,7 @@ class Follower:
                     if is_result:
                         self._writer.take(decode(message.value))
                     else:
-                        process_meters.add(_meter.decode(message.value))
+                        _take_meter(_meter.decode(message.value))
                 except (msgspec.DecodeError, TypeError):
                     logger.warning(
                         "Skipped a message that is not ours: %s, offset %s.", partition.topic, message.offset
@@ -159,6 +160,23 @@ def _look_back(consumer: KafkaConsumer, meters: TopicPartition) -> None:
         consumer.seek_to_end(meters)
     else:
         consumer.seek(meters, found.offset)
+
+
+def _take_meter(message: MeterMessage) -> None:
+    process_meters.add(message)
+    if stopped := message.get("stopped"):
+        _pause_stopped(message["source"], message["plan"], stopped)
+
+
+def _pause_stopped(source_key: str, plan: int, stopped: Mapping[str, str]) -> None:
+    """Results are written whatever becomes of this; the next batch says it again."""
+    try:
+        source = Source.objects.filter(key=source_key).first()
+        version = pause_stopped(source, plan, stopped) if source is not None else None
+        if version is not None:
+            logger.warning("%s of %s.", version.cause, source_key)
+    except Exception:
+        logger.exception("Queries of %s that take too much could not be paused.", source_key)
 
 
 def _note_throughput() -> None:

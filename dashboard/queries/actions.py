@@ -1,7 +1,8 @@
 """What people do to queries; each change makes a new plan of the source, in one transaction with it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from textwrap import shorten
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -16,6 +17,7 @@ from dashboard.sources.models import Source
 from optimizer.queries import InvalidQuery, QuerySpec
 from streaming.spec import check_fields
 
+LONGEST_QUOTE = 80  # characters of an expression
 UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays a little longer
 
 
@@ -84,11 +86,36 @@ def pause_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersi
 
 
 @transaction.atomic
+def pause_stopped(source: Source, plan: int, stopped: Mapping[str, str]) -> PlanVersion | None:
+    """Pause the queries whose filter or computed field was stopped, as batches of this plan say.
+
+    What an older plan's say is past: somebody may have resumed or changed a query since.
+    """
+    newest = PlanVersion.objects.filter(source=source).order_by("version").last()
+    if newest is None or newest.version != plan:
+        return None
+    running = SavedQuery.objects.filter(source=source, paused_at__isnull=True).select_for_update()
+    concerned = [query for query in running if not stopped.keys().isdisjoint(_expressions(query))]
+    for query in concerned:
+        expression = next(each for each in _expressions(query) if each in stopped)
+        query.paused_at = timezone.now()
+        query.paused_why = f"“{shorten(expression, LONGEST_QUOTE)}” takes too much. {stopped[expression]}"
+        query.save(update_fields=["paused_at", "paused_why"])
+    return replan(source, f"Millrace paused {named(concerned)}") if concerned else None
+
+
+def _expressions(query: SavedQuery) -> list[str]:
+    spec = query.spec()
+    fields = [computation.field for computation in spec.computations]
+    return [text for text in (spec.where, *fields) if text]
+
+
+@transaction.atomic
 def resume_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
     paused = [query for query in queries if query.paused_at is not None]
     for query in paused:
-        query.paused_at = query.paused_by = None
-        query.save(update_fields=["paused_at", "paused_by"])
+        query.paused_at, query.paused_by, query.paused_why = None, None, ""
+        query.save(update_fields=["paused_at", "paused_by", "paused_why"])
     return _replanned(paused, person, "resumed")
 
 

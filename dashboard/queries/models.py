@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.accounts.people import first_name
 from dashboard.sources.models import Source
 from optimizer.queries import AnyQuery, QuerySpec
 
@@ -48,6 +49,7 @@ class SavedQuery(models.Model):
     paused_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
     )
+    paused_why = models.TextField(default="", blank=True)  # where Millrace paused it by itself
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
@@ -81,6 +83,11 @@ class SavedQuery(models.Model):
         self.windows = [window.to_json() for window in spec.windows]
         self.group_by = list(spec.group_by)
         self.where = spec.where
+
+    @property
+    def paused_by_words(self) -> str:
+        """Who paused it; where that was Millrace itself, why."""
+        return f"Millrace: {self.paused_why}" if self.paused_why else first_name(self.paused_by)
 
     def queries(self) -> list[AnyQuery]:
         return self.spec().queries(key=self.key)

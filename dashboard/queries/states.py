@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dashboard.accounts.people import first_name
 from dashboard.live.hub import process_hub
 from dashboard.live.relay import wall_clock
 from dashboard.live.warnings import left_out, warning_of
@@ -34,7 +33,7 @@ def warnings_of(queries: Sequence[SavedQuery]) -> dict[str, str]:
 def state_of(query: SavedQuery, warning: str = "") -> QueryState:
     """`warning` is what `warnings_of` says of it."""
     if query.paused_at is not None:
-        return QueryState("Paused", "is-off", f"by {first_name(query.paused_by)}", query.paused_at)
+        return QueryState("Paused", "is-off", f"by {query.paused_by_words}", query.paused_at)
     outage = _outage()
     if outage is not None:
         return outage

@@ -73,7 +73,7 @@ def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading
     report = PartitionReport(EARLIEST, EARLIEST, EARLIEST, Counts())
     sifted = sift(spec, decoded, timestamps, int(time.time() * 1000), report)
     made = [Reading(kept=not where) for _ in messages]
-    kept = expressions.keeps(where, decoded.table) if where and len(decoded.rows) else None
+    kept = _kept(where, decoded.table) if where and len(decoded.rows) else None
     for at, (row, fields) in enumerate(zip(decoded.rows.tolist(), decoded.table.to_pylist(), strict=True)):
         passes = True if kept is None else bool(kept[at])
         wrong = {name: why for name, each in decoded.wrong.items() if (why := each.at(at))}
@@ -82,6 +82,13 @@ def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading
         known = None if refusal.kind == "malformed" else made[refusal.row].time
         made[refusal.row] = replace(made[refusal.row], time=known, kind=refusal.kind, reason=refusal.reason)
     return _with_delays(spec, messages, made)
+
+
+def _kept(where: str, table: pa.Table) -> np.ndarray:
+    decided = expressions.decided(where, table)
+    if decided.stopped:
+        raise KafkaProblem("topic", f"The condition takes too much. {decided.why}")
+    return decided.holds
 
 
 def _with_delays(spec: SourceSpec, messages: list[Message], made: list[Reading]) -> list[Reading]:

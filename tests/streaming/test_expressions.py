@@ -25,7 +25,7 @@ TYPES = {"status": "text", "temp": "number", "ok": "boolean", "n": "integer"}
         ("temp > 1; DROP TABLE x", "Write one condition, such as status = 'ok'."),
         ("", "Write one condition, such as status = 'ok'."),
         ("(" * 5000 + "ok" + ")" * 5000, "The filter is nested too deeply: write it with fewer brackets."),
-        ("NOT " * 5000 + "ok", "The filter is nested too deeply: write it with fewer brackets."),
+        ("NOT " * 4000 + "ok", "The filter is nested too deeply: write it with fewer brackets."),
     ],
 )
 def test_what_cannot_be_a_filter_is_refused_in_a_sentence(expression, sentence):
@@ -56,8 +56,7 @@ def test_what_fails_on_some_values_alone_is_no_slip(expression):
     [
         ("(temp, 1)", "TUPLE(DOUBLE, INTEGER)"),
         ("TRY_CAST(status AS DATE)", "DATE"),
-        ("CAST('1 day' AS INTERVAL)", "INTERVAL"),
-        ("CAST(status AS BLOB)", "BLOB"),
+        ("CAST('2026-01-01' AS TIMESTAMP)", "TIMESTAMP"),
         ("NULL", "NULL"),
     ],
 )

@@ -25,7 +25,7 @@ function warned([, word, note], warning) {
 /** The mark, the word and the note that say how a query is. */
 export function rowState(row, facts) {
   const { state, error, paused, warning } = row;
-  if (state === "paused") return ["is-off", "Paused", `by ${paused.by} at ${clock(paused.at)}`];
+  if (state === "paused") return ["is-off", "Paused", `by ${paused.by} at ${clock(paused.at)}${paused.why ? `: ${paused.why}` : ""}`];
   const silence = unheard(facts);
   if (silence) return [silence[0], silence[1], ""]; // in every row: a word is enough
   const stopped = jobStopped(facts);

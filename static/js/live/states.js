@@ -28,11 +28,11 @@ function ofConnection({ connected, query, state }) {
 
 function ofPause({ query }) {
   if (!query.paused) return null;
-  const { by, at, address } = query.paused;
+  const { by, at, address, why } = query.paused;
   return {
     tone: "", badge: "is-off", icon: "player-pause", word: "paused",
     bold: `Paused by ${by} at ${clock(at)}.`,
-    rest: "Results up to then are kept.",
+    rest: why || "Results up to then are kept.",
     action: { text: "Resume", address },
   };
 }

@@ -41,4 +41,5 @@ def test_a_grouped_family_shows_the_window_that_was_chosen_and_says_which_there_
 def test_a_panel_is_told_who_paused_its_query_and_when(hot: SavedQuery, ana: User) -> None:
     hot.paused_at, hot.paused_by = datetime(2027, 1, 15, 8, tzinfo=UTC), ana
     message = QueryFeed(WatchedQuery.of(hot, NOW), Hub()).next_message()
-    assert message["paused"] == {"by": "Ana", "at": 1_800_000_000_000, "address": hot.get_absolute_url()}
+    address = hot.get_absolute_url()
+    assert message["paused"] == {"by": "Ana", "at": 1_800_000_000_000, "address": address, "why": ""}
