@@ -91,7 +91,7 @@ export class ComputedResults {
     const grouped = groupBy.length > 0;
     const picked = series.filter(({ computation, window }) => computation === this.computation.picked && (!grouped || window === this.window.picked));
     const ordered = grouped ? byNewestValue(picked) : picked.filter(({ points }) => points.size);
-    this.#colours.keepOnly(series.map(({ group }) => group.join("|")));
+    if (grouped) this.#colours.keep(ordered.map(({ group }) => group.join("|")));
     return ordered.map((one, at) => ({
       ...one,
       style: grouped ? this.#colours.style(one.group.join("|")) : windowStyle(at, ordered.length),

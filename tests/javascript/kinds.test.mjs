@@ -6,7 +6,8 @@ import { columns, columnStep, drawnColumns, told } from "../../static/js/live/ki
 import { changeOf, changeWords, heldFor } from "../../static/js/live/kinds/number.js";
 import { aligned, datasets } from "../../static/js/live/kinds/stacked.js";
 import { moves, shortened } from "../../static/js/live/kinds/top.js";
-import { drawable, stackedValues } from "../../static/js/live/linechart.js";
+import { drawable, inOrder, stackedValues } from "../../static/js/live/linechart.js";
+import { SeriesColours } from "../../static/js/live/palette.js";
 import { thinned } from "../../static/js/live/series.js";
 import { valueFormat } from "../../static/js/live/values.js";
 import { runs } from "../../static/js/live/sparkarea.js";
@@ -110,6 +111,30 @@ test("groups move by the places that they had a minute before", () => {
 test("of a long name the middle is left out", () => {
   assert.equal(shortened("/api/checkout"), "/api/checkout");
   assert.equal(shortened("/api/products/by-id/details", 11), "/api/…tails");
+});
+
+test("in a stack the parts keep their order, whatever their newest values are", () => {
+  const named = (...labels) => labels.map((label) => ({ id: label, label }));
+  const order = (...labels) => inOrder(named(...labels)).map(({ label }) => label);
+  assert.deepEqual(order("status 500", "status 99", "Köln"), ["Köln", "status 99", "status 500"]);
+  assert.deepEqual(order("Köln", "status 500", "status 99"), order("status 99", "Köln", "status 500"));
+});
+
+test("the same names have the same colours, in whichever order they come", () => {
+  globalThis.document = { documentElement: { dataset: {} } };
+  globalThis.getComputedStyle = () => ({ getPropertyValue: (name) => name });
+  const names = Array.from({ length: 12 }, (_, at) => `device ${at}`);
+  const coloured = (order) => {
+    const colours = new SeriesColours();
+    colours.keep(order);
+    return names.map((name) => colours.style(name));
+  };
+  assert.deepEqual(coloured([...names].reverse()), coloured(names));
+  const colours = new SeriesColours();
+  colours.keep(names.slice(1));
+  const before = colours.style("device 3");
+  colours.keep(names);
+  assert.deepEqual(colours.style("device 3"), before, "who comes later takes nobody's colour");
 });
 
 test("what is stacked reaches as high as its sum, without what is hidden", () => {

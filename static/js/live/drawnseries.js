@@ -18,8 +18,8 @@ export class DrawnSeries {
       const query = queryOf(show.query);
       return query ? this.#shown(query, { show, place, several, view, computation, window, hidden }) : [];
     });
-    this.#colours.keepOnly(drawn.map(({ id }) => id));
-    return drawn;
+    this.#colours.keep(drawn.map(({ named }) => named).filter((name) => name !== null));
+    return drawn.map(({ named, ...one }) => (named !== null ? { ...one, style: this.#colours.style(named) } : one));
   }
 
   #shown(query, { show, place, several, view, computation, window, hidden }) {
@@ -37,7 +37,8 @@ export class DrawnSeries {
         id,
         axis,
         format: this.formats[axis],
-        style: grouped ? this.#colours.style(id) : place ? furtherStyle(place, at, sorted.length) : windowStyle(at, sorted.length),
+        named: grouped ? [...(several ? [place] : []), ...(windows.length > 1 ? [one.window] : []), ...one.group].join("|") : null,
+        style: grouped ? null : place ? furtherStyle(place, at, sorted.length) : windowStyle(at, sorted.length),
         label: label(one, { show, grouped, several, alone: sorted.length === 1, windows }),
         detail: grouped || (several && sorted.length === 1) ? "" : slideWords(one),
         hidden: hidden.has(id),

@@ -92,6 +92,9 @@ export const withoutSegments = ({ segment, ...dataset }) => dataset;
 
 const asLines = (series, { now }) => series.flatMap((one) => lineDatasets({ ...one, data: drawable(one, now) }));
 
+/** By name: in a stack a series keeps its place whatever its newest value is. */
+export const inOrder = (series) => [...series].sort((one, other) => one.label.localeCompare(other.label, "en", { numeric: true }) || (one.id < other.id ? -1 : 1));
+
 /** A chart over time; `look` says how series become datasets, what is stacked, and whether the axis begins at 0. */
 export class LineChart {
   #library = null;
@@ -111,7 +114,7 @@ export class LineChart {
   draw({ series, from, until, now, heard, marks, settings = {} }) {
     if (!this.#library) return;
     const stacked = this.look.stacked(settings);
-    const datasets = this.look.datasets(series, { now, from, until, settings });
+    const datasets = this.look.datasets(stacked ? inOrder(series) : series, { now, from, until, settings });
     const scales = { x: { ...timeAxis(), min: from, max: until, stacked, offset: false }, ...this.#valueAxes(datasets, { from, heard, settings, stacked }) };
     const timeMarks = { ...marks, levels: settings.thresholds ?? [], crosshair: this.#mark("crosshair"), beads: this.#mark("beads") };
     if (this.#chart) this.#update({ datasets, scales, timeMarks });

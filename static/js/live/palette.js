@@ -34,26 +34,28 @@ export function furtherStyle(hue, at, count) {
   return { colour: `color-mix(in oklab, ${base} ${100 - Math.abs(place - 0.5) * 70}%, ${towards})`, width: 1.25 + 1.5 * place, dash: [] };
 }
 
-/** Gives each series of a panel a hue by the hash of its key, then the next free one. */
+/** Gives each series of a panel a hue by the hash of its name, then the next free one: the same names have the same
+ *  hues in a preview, on a panel and after it was loaded anew. */
 export class SeriesColours {
-  #taken = new Map(); // series id → index
+  #taken = new Map(); // name of a series → index
 
-  style(id) {
-    if (!this.#taken.has(id)) this.#taken.set(id, this.#free(id));
-    const index = this.#taken.get(id);
+  /** The names that are drawn, in any order; those that are gone give their colours back. */
+  keep(names) {
+    const wanted = new Set(names);
+    for (const name of this.#taken.keys()) if (!wanted.has(name)) this.#taken.delete(name);
+    for (const name of [...wanted].sort()) if (!this.#taken.has(name)) this.#taken.set(name, this.#free(name));
+  }
+
+  /** Of one that is kept. */
+  style(name) {
+    const index = this.#taken.get(name);
     const dash = index < HUES ? [] : index < 2 * HUES ? [6, 3] : [1.5, 3];
     return { colour: token(`s${(index % HUES) + 1}`), width: 1.75, dash };
   }
 
-  /** Series that are gone give their colours back. */
-  keepOnly(ids) {
-    const wanted = new Set(ids);
-    for (const id of this.#taken.keys()) if (!wanted.has(id)) this.#taken.delete(id);
-  }
-
-  #free(id) {
+  #free(name) {
     const used = new Set(this.#taken.values());
-    let index = hash(id) % HUES;
+    let index = hash(name) % HUES;
     for (let tries = 0; used.has(index); tries += 1) index = tries < HUES ? (index + 1) % HUES : index + 1;
     return index;
   }
