@@ -12,7 +12,15 @@ from streaming.aggregates import AGGREGATES
 from streaming.event_time import InvalidTime
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
-from streaming.sources import FUTURE_BOUND_MS, TIME_UNITS, FieldType, TimeUnit
+from streaming.sources import (
+    FUTURE_BOUND_MS,
+    ISOLATIONS,
+    READ_COMMITTED,
+    TIME_UNITS,
+    FieldType,
+    Isolation,
+    TimeUnit,
+)
 
 NUMERIC: tuple[FieldType, ...] = ("integer", "number")
 # What kinds of fields an aggregate takes, by the kind of values it is for.
@@ -32,6 +40,7 @@ SOURCE_KEYS = (
     "time_zone",
     "future_bound",
     "past_bound",
+    "isolation",
 )
 WORDS = {"pairs": "numbers", "truths": "true or false"}
 
@@ -53,6 +62,7 @@ class Spec:
     time_zone: str = "UTC"
     future_bound: int | None = FUTURE_BOUND_MS
     past_bound: int | None = None
+    isolation: Isolation = READ_COMMITTED  # of topics
 
     @classmethod
     def read(cls, text: bytes) -> "Spec":
@@ -78,6 +88,7 @@ def source_settings(source: dict[str, Any]) -> dict[str, Any]:
         "time_zone": _time_zone(source.get("time_zone", "UTC")),
         "future_bound": _bound(source, "future_bound", FUTURE_BOUND_MS),
         "past_bound": _bound(source, "past_bound", None),
+        "isolation": _one_of(source, "isolation", ISOLATIONS, READ_COMMITTED),
     }
 
 

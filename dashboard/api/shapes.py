@@ -104,6 +104,7 @@ class SourceGiven(Given):
     allowed_lateness: Text = "10s"
     future_bound: Text = Field("5m", description="How far ahead of the clock an event may be; empty: any.")
     past_bound: Text = Field("", description="How old an event may be; empty: any.")
+    isolation: Text = Field("read_committed", description="read_committed or read_uncommitted.")
 
 
 class SourceChange(Given):
@@ -122,6 +123,7 @@ class SourceChange(Given):
     allowed_lateness: Text = ""
     future_bound: Text = ""
     past_bound: Text = ""
+    isolation: Text = ""
 
 
 class FieldShown(Schema):
@@ -146,6 +148,7 @@ class SourceShown(Schema):
     allowed_lateness: str
     future_bound: str
     past_bound: str
+    isolation: str
     added_by: str | None
 
     @classmethod

@@ -13,7 +13,7 @@ from dashboard.queries.sql_text import ReadSql, read_sql, write_sql
 from dashboard.sources.models import Source
 from optimizer.durations import format_duration
 from optimizer.queries import InvalidQuery, QuerySpec
-from streaming.sources import FUTURE_BOUND_MS
+from streaming.sources import FUTURE_BOUND_MS, READ_COMMITTED
 from streaming.spec import InvalidSpec, source_settings
 
 FORM, SQL, JSON = "form", "sql", "json"
@@ -84,6 +84,8 @@ def _source_as_written(source: Source) -> dict[str, Any]:
         written["future_bound"] = _bound_as_written(source.future_bound)
     if source.past_bound is not None:
         written["past_bound"] = _bound_as_written(source.past_bound)
+    if source.isolation != READ_COMMITTED:
+        written["isolation"] = source.isolation
     return written
 
 

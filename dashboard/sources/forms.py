@@ -23,7 +23,7 @@ from streaming.formats.avro import check_schema
 from streaming.formats.columns import Unreadable
 from streaming.inference import has_odd_characters
 from streaming.registry import InvalidAddress, check_address
-from streaming.sources import FUTURE_BOUND_MS, FieldType
+from streaming.sources import FUTURE_BOUND_MS, READ_COMMITTED, FieldType, Isolation
 from streaming.spec import check_fields
 
 UNIT_CHOICES = [
@@ -45,6 +45,10 @@ FORMAT_CHOICES = [
     ("tsv", "TSV"),
     ("avro-registry", "Avro with a schema registry"),
     ("avro", "Avro with a given schema"),
+]
+ISOLATION_CHOICES: list[tuple[Isolation, str]] = [
+    ("read_committed", "Committed only"),
+    ("read_uncommitted", "All, also of open and aborted transactions"),
 ]
 DELIMITED = ("csv", "tsv")
 KINDS: tuple[FieldType, ...] = get_args(FieldType)
@@ -130,6 +134,7 @@ class ReadingForm(forms.Form):
     )
     future_bound = Line(required=False)
     past_bound = Line(required=False)
+    isolation = forms.ChoiceField(choices=ISOLATION_CHOICES, required=False)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
@@ -220,6 +225,7 @@ class ReadingForm(forms.Form):
             "time_unit": cleaned["time_unit"] or "ms",
             "time_pattern": cleaned["time_pattern"] if cleaned["time_unit"] == "pattern" else "",
             "time_zone": cleaned["time_zone"],
+            "isolation": cleaned["isolation"] or READ_COMMITTED,
         }
 
 
@@ -366,6 +372,7 @@ def as_typed(source: Source) -> dict[str, list[str]]:
         "allowed_lateness": lateness,
         "future_bound": _spoken_bound(source.future_bound),
         "past_bound": _spoken_bound(source.past_bound),
+        "isolation": source.isolation,
     }
     return {name: [value] for name, value in single.items()} | {
         "field": [name for name, _ in source.schema],

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from dashboard.accounts.levels import FOR_ALL, SEE
 from dashboard.connections.models import Connection
-from streaming.sources import FUTURE_BOUND_MS, FieldType, SourceSpec
+from streaming.sources import FUTURE_BOUND_MS, READ_COMMITTED, FieldType, SourceSpec
 
 
 class Source(models.Model):
@@ -27,6 +27,7 @@ class Source(models.Model):
     past_bound = models.PositiveBigIntegerField(null=True)  # ms; null: any
     avro_schema = models.TextField(blank=True)
     registry = models.CharField(max_length=300, blank=True)  # address of a schema registry
+    isolation = models.CharField(max_length=16, default=READ_COMMITTED)  # one of ISOLATIONS
     allowed_lateness = models.PositiveBigIntegerField(default=10_000)  # ms
     rereads = models.PositiveIntegerField(default=0)  # how often people had the topic read again
     created_by = models.ForeignKey(
@@ -83,4 +84,5 @@ class Source(models.Model):
             registry=self.registry,
             security=self.connection.security(),
             rereads=self.rereads,
+            isolation=self.isolation,  # type: ignore[arg-type]  # likewise
         )

@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import available_timezones
 
-from dashboard.sources.forms import DELIMITED, KINDS, TIME_CHOICES, UNIT_CHOICES, SettingsForm
+from dashboard.sources.forms import (
+    DELIMITED,
+    ISOLATION_CHOICES,
+    KINDS,
+    TIME_CHOICES,
+    UNIT_CHOICES,
+    SettingsForm,
+)
 from streaming.inference import InferredField
 
 
@@ -72,6 +79,7 @@ def reading_context(fields: list[ShownField], typed: Mapping[str, Any] | None = 
         "kinds": KINDS,
         "time_choices": TIME_CHOICES,
         "unit_choices": UNIT_CHOICES,
+        "isolation_choices": ISOLATION_CHOICES,
         "zones": sorted(available_timezones()),
         "are_columns": (typed or {}).get("format") in DELIMITED,
     }

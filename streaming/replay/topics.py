@@ -8,7 +8,8 @@ from streaming.accounting import instant
 from streaming.inference import infer
 from streaming.kafka_log import LogReader
 from streaming.replay.inputs import BATCH_EVENTS, SAMPLE_EVENTS, Batch, UnreadableEvents
-from streaming.sources import FieldType, SourceSpec, TimeUnit
+from streaming.security import PLAINTEXT
+from streaming.sources import READ_COMMITTED, FieldType, Isolation, SourceSpec, TimeUnit
 from streaming.task import message_rows
 from streaming.watch import TopicView, look
 
@@ -93,14 +94,17 @@ class TopicSpan(_Span):
     """A topic's messages from one instant of their timestamps to another, as far as they are there now."""
 
     def __init__(
-        self, address: Address, message_format: str, since: int | None = None, until: int | None = None
+        self,
+        address: Address,
+        message_format: str,
+        since: int | None = None,
+        until: int | None = None,
+        isolation: Isolation = READ_COMMITTED,
     ) -> None:
         if message_format not in INFERRED:
             raise UnreadableEvents(f"A replay reads topics of {', '.join(INFERRED)}, not {message_format}.")
-        reader = LogReader(address.bootstrap_servers, address.topic)
-        super().__init__(
-            address.topic, message_format, reader, look(address.bootstrap_servers, address.topic)
-        )
+        place = address.bootstrap_servers, address.topic, PLAINTEXT, isolation
+        super().__init__(address.topic, message_format, LogReader(*place), look(*place))
         self._take_times(since, until)
         self.types = self._inferred()
 

@@ -126,7 +126,14 @@ def test_processing_time_is_the_batch_s_and_never_before_the_watermark(watermark
 
 def test_a_source_written_before_a_setting_was_there_has_its_default():
     told = SOURCE.to_json()
-    for later in ("time_pattern", "time_zone", "processing_time", "future_bound", "past_bound"):
+    for later in (
+        "time_pattern",
+        "time_zone",
+        "processing_time",
+        "future_bound",
+        "past_bound",
+        "isolation",
+    ):
         del told[later]
     assert SourceSpec.from_json(told) == SOURCE
     changed = replace(
@@ -134,3 +141,4 @@ def test_a_source_written_before_a_setting_was_there_has_its_default():
     )
     assert SourceSpec.from_json(changed.to_json()) == changed
     assert changed.stream != SOURCE.stream
+    assert replace(SOURCE, isolation="read_uncommitted").stream != SOURCE.stream

@@ -185,7 +185,7 @@ def _input(options: dict[str, Any], spec: "Spec") -> "Input":
     except InvalidInstant as error:
         raise Problem(str(error)) from error
     if options["events"].startswith(SCHEME):
-        return TopicSpan(Address.parse(options["events"]), spec.format, since, until)
+        return TopicSpan(Address.parse(options["events"]), spec.format, since, until, spec.isolation)
     if since is not None or until is not None:
         raise Problem("--from and --until are for topics: a file is read as a whole.")
     return open_file(Path(options["events"]), spec.time_zone)

@@ -219,6 +219,7 @@ def test_a_connection(ask: Ask, as_ana: Client, wrong: dict[str, Any], field: st
         ({"allowed_lateness": "soon"}, "allowed_lateness"),
         ({"future_bound": "1"}, "future_bound"),
         ({"past_bound": "-1s"}, "past_bound"),
+        ({"isolation": "serializable"}, "isolation"),
     ],
 )
 def test_a_source(ask: Ask, as_ana: Client, ana: User, wrong: dict[str, Any], field: str) -> None:

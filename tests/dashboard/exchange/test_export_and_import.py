@@ -46,6 +46,7 @@ def everything(hot: SavedQuery, ana: User, bo: User) -> SavedQuery:
         time_zone="Europe/Vienna",
         future_bound=None,
         past_bound=86_400_000,
+        isolation="read_uncommitted",
         created_by=bo,
     )
     SavedQuery.objects.create(

@@ -173,6 +173,8 @@ def test_going_back_keeps_corrected_types_and_what_was_typed(as_ana: Client, bro
         ),
         ({"event_time": "ts", "time_unit": "us"}, {"time_unit": "us", "future_bound": 300_000}),
         ({"future_bound": "", "past_bound": "2h"}, {"future_bound": None, "past_bound": 7_200_000}),
+        ({"isolation": "read_uncommitted"}, {"isolation": "read_uncommitted"}),
+        ({}, {"isolation": "read_committed"}),
     ],
 )
 def test_event_times_are_kept_as_chosen(as_ana: Client, typed: dict, expected: dict) -> None:
