@@ -23,6 +23,7 @@ from dashboard.queries import actions
 from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
+from dashboard.queries.field_values import field_values
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.sampling import Busy, NoPreview, sampled
 from dashboard.queries.states import state_of, warnings_of
@@ -145,7 +146,7 @@ def query_new(request: HttpRequest) -> HttpResponse:
     source = _chosen_source(request)
     if request.method == "GET":
         copied = _named(request, request.GET.get("copy", ""))
-        template = from_template(request.GET.get("template", ""), source)
+        template = _from_template(request.GET.get("template", ""), source)
         draft = _copy_of(copied) if copied else template or Draft.first(source)
         context = _form_context(request, draft) | {"begun": copied is not None or template is not None}
         return render(request, "queries/form.html", context)
@@ -156,6 +157,10 @@ def query_new(request: HttpRequest) -> HttpResponse:
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
     return redirect(query)
+
+
+def _from_template(key: str, source: Source | None) -> Draft | None:
+    return from_template(key, source, field_values(source)) if key and source is not None else None
 
 
 def _copy_of(query: SavedQuery) -> Draft:

@@ -140,6 +140,11 @@ def _last(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, M
     return {number: messages[-1] for number, messages in found.items() if messages}
 
 
+def newest_messages_of(consumer: KafkaConsumer, source: Source) -> list[Message]:
+    """As many as are looked at for drift, over all partitions."""
+    return _newest(consumer, source, extent(consumer, source))
+
+
 def _newest(consumer: KafkaConsumer, source: Source, known: Extent) -> list[Message]:
     walk = Walk(consumer, source.topic, known.first, known.end, backwards=True, wanted=DRIFT_SAMPLE)
     return [message for message, _ in zip(walk, range(DRIFT_SAMPLE), strict=False)]
