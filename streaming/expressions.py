@@ -21,6 +21,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
 from streaming import expression_limits, sandbox
+from streaming.expression_words import kind_words, misfit, refused_part
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {
@@ -132,8 +133,9 @@ def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
         return _TYPES[kind]
     if kind.endswith("INT") or kind.startswith("DECIMAL"):
         return "number"
-    found = kind.strip('"')
-    raise InvalidExpression(f"A computed field is a number, a text, or true or false; this one is {found}.")
+    raise InvalidExpression(
+        f"A computed field is a number, a text, or true or false; this one is {kind_words(kind)}."
+    )
 
 
 @contextmanager
@@ -148,18 +150,19 @@ def _shallow_enough(what: str) -> Iterator[None]:
 def _check_parts(expression: str, types: Mapping[str, FieldType], what: str) -> None:
     _refuse(expression_limits.refusal_of_text(expression, what))
     tree = _parse(expression, what)
-    _check_nodes(tree, what)
+    _check_nodes(tree, what, expression)
     for column in tree.find_all(exp.Column):
         _check_column(column, types)
     _refuse(expression_limits.refusal(tree, what))
 
 
-def _check_nodes(tree: exp.Expr, what: str) -> None:
+def _check_nodes(tree: exp.Expr, what: str, expression: str) -> None:
     for node in tree.walk(prune=lambda node: isinstance(node, exp.DataType)):
         if isinstance(node, exp.DataType):
             _refuse(expression_limits.refusal_of_type(node, what))
         elif not isinstance(node, _ALLOWED):
-            raise InvalidExpression(f"A {what} cannot use {_name(node)}.", span=_span(node))
+            part, span = refused_part(node, expression)
+            raise InvalidExpression(f"A {what} cannot use {part}.", span=span)
 
 
 def _refuse(sentence: str) -> None:
@@ -173,7 +176,7 @@ def _parse(expression: str, what: str = "filter") -> exp.Expr:
     except ParseError as error:
         start, end = _slip(expression, error.errors[0])
         raise InvalidExpression(
-            f"The {what} is not complete or has a slip at character {start + 1}.", span=(start, end)
+            f"The {what} is not complete or has a syntax error at character {start + 1}.", span=(start, end)
         ) from error
     except TokenError as error:
         raise InvalidExpression(f"The {what} has a quote that is not closed.") from error
@@ -218,7 +221,8 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
             kind = bound.types[0]
             bound.fetchall()  # a literal that cannot become the field's type fails only when it runs
     except (duckdb.Error, sandbox.Stopped) as error:
-        raise InvalidExpression(f"The {what} does not fit the fields: {sandbox.first_line(error)}") from error
+        sentence = misfit(sandbox.first_line(error))
+        raise InvalidExpression(f"The {what} does not fit the fields: {sentence}") from error
     return str(kind)
 
 
@@ -226,7 +230,7 @@ def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> s
 def _sql(expression: str) -> str:
     """The expression as sqlglot understood it, so that what runs is exactly what was checked."""
     tree = _parse(expression)
-    _check_nodes(tree, "query")  # it may have been saved when more was allowed
+    _check_nodes(tree, "query", expression)  # it may have been saved when more was allowed
     return tree.sql(dialect="duckdb", comments=False)
 
 
@@ -397,9 +401,3 @@ def _tried(sql: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
 def _projected(sql: str, table: pa.Table) -> pa.ChunkedArray:
     with sandbox.rows(table) as rows:
         return rows.project(f"({sql}) AS computed").to_arrow_table().column("computed")
-
-
-def _name(node: exp.Expr) -> str:
-    if isinstance(node, exp.Anonymous):
-        return f"the function {node.name}"
-    return node.key.replace("_", " ").upper()

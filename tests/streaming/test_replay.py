@@ -111,7 +111,10 @@ def test_malformed_and_late_lines_are_left_out_and_counted(tmp_path):
         ({"field": "tmep"}, "Query “s”: No field “tmep”. Did you mean “temp”?"),
         ({"where": "tmep > 3"}, "Query “s”: No field “tmep” (character 1). Did you mean “temp”?"),
         ({"group_by": ["devise"]}, "Query “s”: No field “devise”. Did you mean “device”?"),
-        ({"where": "status = "}, "Query “s”: The filter is not complete or has a slip at character 8."),
+        (
+            {"where": "status = "},
+            "Query “s”: The filter is not complete or has a syntax error at character 8.",
+        ),
         ({"group_by": ["room"]}, "Query “s”: No field “room”."),
         ({"field": "device"}, "Query “s”: “device” is text; the sum needs numbers."),
     ],

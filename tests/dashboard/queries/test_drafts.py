@@ -52,7 +52,7 @@ def computing(aggregate: str, field: str | None = None) -> dict:
         (
             computing("max", "temp +"),
             "computation-0",
-            "The computed field is not complete or has a slip at character 6.",
+            "The computed field is not complete or has a syntax error at character 6.",
         ),
         (
             {"computations": (TypedComputation("max", "temp"), TypedComputation("max", "temp"))},
@@ -118,7 +118,7 @@ def test_a_wrong_expression_tells_which_characters_and_what_was_meant(good: Draf
     problem = check_draft(replace(good, **computing("max", "1 + tmep"))).problems["computation-0"]
     assert (problem.span, problem.suggestion) == ((4, 8), "temp")
     where = check_draft(replace(good, where="ok AND\ntemp > > 1")).problems["where"]
-    assert where.span is None  # two of these in a row are an operator of SQL: no place to point at
+    assert where.span == (7, 17)  # two of these in a row are an operator of SQL
     where = check_draft(replace(good, where="ok AND\ntemp 1")).problems["where"]
     assert where.span == (12, 13)
 
