@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from streaming.results import GroupKey
 
 LATEST_MS = 253_402_300_799_999  # the last of the year 9999
+MOST_DIGITS = 20
 MOST_GROUPS = 50
 SHOWN_GROUPS = 8
 MOST_QUERIES = 200
@@ -42,15 +43,20 @@ def asked_queries(request: HttpRequest) -> list[str]:
 
 
 def _instant(typed: str, name: str) -> int:
-    if not typed.isascii() or not typed.isdigit() or int(typed) > LATEST_MS:
+    if not _is_whole(typed) or int(typed) > LATEST_MS:
         raise BadRange(f"“{name}” must be a time in milliseconds since 1970.")
     return int(typed)
+
+
+def _is_whole(typed: str) -> bool:
+    """Whether it is a number without sign; Python refuses to read one of some thousand digits."""
+    return typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS
 
 
 def _top(typed: str) -> int:
     if not typed:
         return SHOWN_GROUPS
-    if not typed.isascii() or not typed.isdigit() or not 1 <= int(typed) <= MOST_GROUPS:
+    if not _is_whole(typed) or not 1 <= int(typed) <= MOST_GROUPS:
         raise BadRange(f"“top” must be a number from 1 to {MOST_GROUPS}.")
     return int(typed)
 
@@ -65,7 +71,7 @@ def _windows(typed: str) -> tuple[str, ...]:
 def _json(typed: str, name: str) -> object:
     try:
         return json.loads(typed)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadRange(f"“{name}” must be a list as JSON.") from error
 
 

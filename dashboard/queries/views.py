@@ -251,7 +251,8 @@ def query_view(request: HttpRequest) -> HttpResponse:
     editing = _named(request, request.POST.get("editing", ""))
     source = editing.source if editing else _chosen_source(request)
     written = read_written(request.POST, source, visible_sources(signed_in(request)))
-    wanted = request.POST.get("to", FORM)
+    asked = request.POST.get("to", FORM)
+    wanted = asked if asked in VIEWS else FORM
     context = written_context(request, written, editing=editing)
     if not written.checked.problems.keys() - {"name"} or not request.POST.get(written.view, "x").strip():
         text = shown_text(wanted, written.draft)
