@@ -4,7 +4,6 @@ import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from ipaddress import ip_network
 from pathlib import Path
 
 import environ
@@ -12,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from dashboard.platform.page_files import version_of
 from dashboard.platform.private_files import keep_private
-from streaming import security
+from streaming import addresses, security
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -189,10 +188,17 @@ EMBED_ORIGINS = env.list("MILLRACE_EMBED_ORIGINS", default=[])
 
 # Where messages lead to, and what alerts may call.
 SITE_ADDRESS = env("MILLRACE_ADDRESS", default="http://127.0.0.1:8000").rstrip("/")
-try:
-    WEBHOOK_NETWORKS = [ip_network(one) for one in env.list("MILLRACE_WEBHOOK_NETWORKS", default=[])]
-except ValueError as problem:
-    raise ImproperlyConfigured(f"MILLRACE_WEBHOOK_NETWORKS: {problem}") from problem
+
+
+def _networks(name: str, default: str) -> tuple[addresses.IpNetwork, ...]:
+    try:
+        return addresses.networks_of(env(name, default=default))
+    except ValueError as problem:
+        raise ImproperlyConfigured(f"{name}: {problem}") from problem
+
+
+WEBHOOK_NETWORKS = _networks("MILLRACE_WEBHOOK_NETWORKS", "")
+_networks(addresses.SETTING, addresses.DEFAULT)  # for clusters and registries; `streaming.addresses` reads it
 
 # Their version is in the address of the browser's files: it asks for each of them once, not with every page.
 STATIC_VERSION = "changing" if DEBUG else version_of(BASE_DIR / "static")

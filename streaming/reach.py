@@ -19,6 +19,7 @@ from kafka.net.sasl import get_sasl_mechanism
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from streaming import addresses, checked_socket
 from streaming.kafka_connection import ANSWER_SECONDS, Connection
 from streaming.security import InvalidPem, SecretProblem, Security
 
@@ -42,7 +43,7 @@ class Unreachable(SourceProblem):
 def secure_options(security: Security) -> dict[str, Any]:
     """kafka-python's options; raises Unreachable where secrets cannot be opened or are no good."""
     try:
-        return security.client_options()
+        return security.client_options() | checked_socket.OPTIONS
     except SecretProblem as problem:
         raise Unreachable("password", str(problem)) from problem
     except InvalidPem as problem:
@@ -68,7 +69,9 @@ def closed_because(address: str, patience: float) -> str | None:
     """Why no connection can be made, in plain TCP; None: it can."""
     host, port = split_address(address)
     try:
-        socket.create_connection((host, port), timeout=patience).close()
+        addresses.dial(host, port, patience).close()
+    except addresses.NotAllowed as problem:
+        raise Unreachable("bootstrap_servers", str(problem)) from problem
     except (socket.gaierror, UnicodeError):
         return f"The name {host} does not resolve; check its spelling."
     except TimeoutError:
@@ -104,7 +107,7 @@ def _sent_on(address: str, security: Security) -> Unreachable | None:
         connection.close()
     for broker in brokers:
         told = address_of(broker)
-        reason = None if told == address else closed_because(told, ANSWER_SECONDS / 2)
+        reason = None if told == address else _closed_or_not_allowed(told)
         if reason is not None:
             return Unreachable(
                 "bootstrap_servers",
@@ -112,6 +115,13 @@ def _sent_on(address: str, security: Security) -> Unreachable | None:
                 " If that address is meant for others, use the listener that is meant for us.",
             )
     return None
+
+
+def _closed_or_not_allowed(address: str) -> str | None:
+    try:
+        return closed_because(address, ANSWER_SECONDS / 2)
+    except Unreachable as problem:
+        return str(problem)
 
 
 def address_of(broker: Any) -> str:
@@ -199,7 +209,7 @@ def _protocol(is_encrypted: bool, has_login: bool) -> str:
 def _handshake(address: str, context: ssl.SSLContext) -> Iterator[ssl.SSLSocket]:
     host, port = split_address(address)
     with (
-        socket.create_connection((host, port), timeout=ANSWER_SECONDS) as plain,
+        addresses.dial(host, port, ANSWER_SECONDS) as plain,
         context.wrap_socket(plain, server_hostname=host) as encrypted,
     ):
         yield encrypted

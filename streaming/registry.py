@@ -1,13 +1,12 @@
 """Schemas of a Confluent Schema Registry, by the ids that messages begin with; once known, they are kept."""
 
 import json
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable
 from functools import lru_cache
 from http.client import HTTPException
+from urllib.parse import urlsplit
 
+from streaming import addresses
 from streaming.formats import FormatOptions
 from streaming.reach import SourceProblem
 from streaming.sources import SourceSpec
@@ -27,7 +26,7 @@ def check_address(address: str) -> str:
     'http://registry:8081'
     """
     try:
-        parts = urllib.parse.urlsplit(address)
+        parts = urlsplit(address)
         has_host = bool(parts.hostname) and parts.port != 0 and " " not in address
         is_address = parts.scheme in ("http", "https") and has_host
     except ValueError:
@@ -36,6 +35,8 @@ def check_address(address: str) -> str:
         raise InvalidAddress(f"“{address}” is not an address: write it as http://registry:8081.")
     if parts.username or parts.password:
         raise InvalidAddress("A registry that wants a login cannot be used yet: leave the user name out.")
+    if problem := addresses.problem_of_literal(str(parts.hostname), addresses.allowed_networks()):
+        raise InvalidAddress(problem)
     return address.rstrip("/")
 
 
@@ -59,19 +60,35 @@ def schemas_of(address: str) -> Callable[[int], str]:
 
 
 def _ask(address: str, number: int) -> str:
-    url = f"{check_address(address)}/schemas/ids/{number}"
+    status, body = _answer(address, f"/schemas/ids/{number}")
+    if status == 404:
+        raise LookupError(number)
+    if status != 200:  # a redirect, too, which could lead anywhere
+        raise SourceProblem(f"The schema registry at {address} answered with status {status}.")
     try:
-        with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as answer:  # noqa: S310  # http(s) alone
-            told = json.loads(answer.read(MOST_BYTES))
+        told = json.loads(body)
         kind, schema = told.get("schemaType", "AVRO"), told["schema"]
-    except urllib.error.HTTPError as error:
-        if error.code == 404:
-            raise LookupError(number) from error
-        raise SourceProblem(f"The schema registry at {address} answered with status {error.code}.") from error
-    except OSError as error:
-        raise SourceProblem(f"The schema registry at {address} does not answer.") from error
-    except (HTTPException, ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, AttributeError) as error:
         raise SourceProblem(f"{address} answers, but not as a schema registry; check the address.") from error
     if kind != "AVRO":
         raise SourceProblem(f"Schema {number} of {address} is {kind}; only Avro can be read.")
     return str(schema)
+
+
+def _answer(address: str, path: str) -> tuple[int, bytes]:
+    connection = None
+    try:
+        parts = urlsplit(check_address(address))
+        connection = addresses.http(parts, ANSWER_SECONDS)
+        connection.request("GET", parts.path + path)
+        answer = connection.getresponse()
+        return answer.status, answer.read(MOST_BYTES)
+    except (addresses.NotAllowed, InvalidAddress) as error:
+        raise SourceProblem(str(error)) from error
+    except OSError as error:
+        raise SourceProblem(f"The schema registry at {address} does not answer.") from error
+    except HTTPException as error:
+        raise SourceProblem(f"{address} answers, but not as a schema registry; check the address.") from error
+    finally:
+        if connection is not None:
+            connection.close()

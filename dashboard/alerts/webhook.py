@@ -2,14 +2,13 @@
 
 import hashlib
 import hmac
-import ipaddress
-import socket
-import ssl
-from collections.abc import Mapping, Sequence
-from http.client import HTTPConnection, HTTPException
+from collections.abc import Mapping
+from http.client import HTTPException
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
+
+from streaming import addresses
 
 TIMEOUT_SECONDS = 10
 MAY_BE_TRIED_AGAIN = (408, 425, 429)
@@ -18,8 +17,6 @@ PRIVATE = (
     "Webhooks may not go to the private network: "
     "the administrator allows networks in MILLRACE_WEBHOOK_NETWORKS."
 )
-
-IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class NotSent(Exception):
@@ -45,24 +42,26 @@ def problem_of(address: str) -> str:
         return NOT_AN_ADDRESS
     if parts.username or parts.password:
         return "Leave the name and password out of the address: the secret shows who sends."
-    literal = _literal("127.0.0.1" if host == "localhost" else host)
-    return PRIVATE if literal is not None and not is_allowed(literal) else ""
+    return PRIVATE if addresses.problem_of_literal(host, settings.WEBHOOK_NETWORKS) else ""
 
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
     """Send, or raise NotSent. Redirects are not followed: they could lead anywhere."""
     parts = urlsplit(address)
-    host, port = _place(parts)
+    host, _ = _place(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection = HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+    connection = None
     try:
-        connection.sock = _dial(parts.scheme, host, port)
+        connection = addresses.http(parts, TIMEOUT_SECONDS, settings.WEBHOOK_NETWORKS)
         connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
         status = connection.getresponse().status
+    except addresses.NotAllowed as error:
+        raise NotSent(PRIVATE, final=True) from error
     except (OSError, HTTPException) as error:
         raise NotSent(f"{host} could not be reached: {error or type(error).__name__}.") from error
     finally:
-        connection.close()
+        if connection is not None:
+            connection.close()
     _judge(host, status)
 
 
@@ -82,27 +81,5 @@ def _place(parts: SplitResult) -> tuple[str, int]:
     return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _dial(scheme: str, host: str, port: int) -> socket.socket:
-    """Connected to an address that was checked: a name could lead elsewhere when it is looked up again."""
-    found: Sequence[str] = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    if not all(is_allowed(ipaddress.ip_address(one)) for one in found):
-        raise NotSent(PRIVATE, final=True)
-    dialled = socket.create_connection((found[0], port), timeout=TIMEOUT_SECONDS)
-    if scheme == "http":
-        return dialled
-    return ssl.create_default_context().wrap_socket(dialled, server_hostname=host)
-
-
-def _literal(host: str) -> IpAddress | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None
-
-
-def is_allowed(address: IpAddress) -> bool:
-    mapped = getattr(address, "ipv4_mapped", None)
-    known: IpAddress = mapped or address
-    if any(known.version == one.version and known in one for one in settings.WEBHOOK_NETWORKS):
-        return True
-    return known.is_global and not known.is_multicast
+def is_allowed(address: addresses.IpAddress) -> bool:
+    return addresses.is_allowed(address, settings.WEBHOOK_NETWORKS)

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from dashboard.connections.keys import free_key
 from dashboard.connections.models import Connection
 from dashboard.texts import Line, Lines
+from streaming.addresses import allowed_networks, problem_of_literal
 from streaming.reach import Unreachable, split_address
 from streaming.security import MECHANISMS, PROTOCOLS, InvalidPem, Security, seal
 
@@ -99,7 +100,9 @@ class ConnectionForm(forms.Form):
             raise forms.ValidationError(NO_BROKER)
         try:
             for address in addresses:
-                split_address(address)
+                host, _ = split_address(address)
+                if problem := problem_of_literal(host, allowed_networks()):
+                    raise forms.ValidationError(problem)
         except Unreachable as problem:
             raise forms.ValidationError(str(problem)) from problem
         return ",".join(addresses)

@@ -1,6 +1,7 @@
 """The connection pages: what is kept and never shown, what is refused, and what sources hear of a change."""
 
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -285,3 +286,28 @@ def test_secrets_are_sealed_anew_with_the_first_key(
     monkeypatch.setenv("MILLRACE_SECRETS_KEY", new)
     guarded.refresh_from_db()
     assert unseal(guarded.sealed_password) == SECRET
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"]
+)
+def test_an_address_that_is_not_allowed_is_neither_saved_nor_tried(as_ana: Client, host: str) -> None:
+    sent = typed(bootstrap_servers=f"kafka:9092,{host}:9092")
+    sentence = "is in a network that is not allowed: the administrator allows networks in"
+    assert sentence in as_ana.post("/connections/new/", sent).content.decode()
+    assert sentence in as_ana.post("/connections/test/", sent).content.decode()
+    assert not Connection.objects.exists()
+
+
+def test_who_may_not_add_connections_is_told_nothing_of_ports(
+    broker: str, client: Client, vera: User
+) -> None:
+    """One sentence for one that is open, one that is closed and one that is nowhere."""
+    client.force_login(vera)
+    answers = [
+        client.post("/connections/test/", typed(bootstrap_servers=servers))
+        for servers in (broker, "127.0.0.1:1", "nowhere.invalid:9092")
+    ]
+    assert {answer.status_code for answer in answers} == {403}
+    tokens = re.compile(r"[A-Za-z0-9]{40,}")  # against forgery: others for each
+    assert len({tokens.sub("", answer.content.decode()) for answer in answers}) == 1
