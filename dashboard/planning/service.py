@@ -45,6 +45,7 @@ class Preview:
     load_after: float
     saving: float  # how much less load than running alone, 0 to 1, over all its windows
     first_result_seconds: float
+    trees_now: frozenset[str] = frozenset()  # that the query runs in, where it does already
 
 
 def replan(source: Source, cause: str) -> PlanVersion:
@@ -234,9 +235,10 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
     known = with_measured_kernels(statistics(source.key))
     key = replacing.key if replacing else DRAFT_KEY
     added = spec.queries(key=key)
-    others = [query for query in _all_queries(source) if not query.id.startswith(f"{key}@")]
-    before = adapt(_running(source, newest(source)), others, known).plan
-    after = adapt(before, others + added, known).plan
+    others = [query for query in _all_queries(source) if not _is_of(key, query)]
+    running = _running(source, newest(source))
+    before = adapt(running, others, known).plan
+    after = adapt(running, others + added, known).plan  # of the running plan, as saving does it: trees stay
     every = running_loads()
     own = every.pop(source.key, None) or PlanLoad.of(source, before)
     beside = together(list(every.values())).load
@@ -246,7 +248,14 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
         load_after=beside + own.under(after).load,
         saving=saving(before, after, added, own.statistics),
         first_result_seconds=_first_result_seconds(source, added),
+        trees_now=frozenset(
+            tree.id for tree in running.all_trees if any(_is_of(key, query) for query in tree.queries)
+        ),
     )
+
+
+def _is_of(key: str, query: AnyQuery) -> bool:
+    return query.id.startswith(f"{key}@")
 
 
 def _running(source: Source, version: PlanVersion | None) -> Plan:

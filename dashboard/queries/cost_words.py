@@ -25,12 +25,19 @@ def _tree(preview: Preview) -> Cell:
     ids = [part.tree for part in preview.joinings]
     value = f"Tree {ids[0]}" if len(ids) == 1 else f"Trees {', '.join(ids[:-1])} and {ids[-1]}"
     others = sum(part.shares_with for part in preview.joinings)
-    starts = all(part.is_new for part in preview.joinings)
     if not others:
         note = "shares with nothing yet"
     else:
         note = f"with {others} other window{'' if others == 1 else 's'}"
-    return Cell("Starts" if starts else "Joins", value, note)
+    return Cell(_tree_label(preview), value, note)
+
+
+def _tree_label(preview: Preview) -> str:
+    """An edit stays where it is or moves; what is new joins others or starts a tree."""
+    if preview.trees_now:
+        stays = {part.tree for part in preview.joinings} <= preview.trees_now
+        return "Stays in" if stays else "Moves to"
+    return "Starts" if all(part.is_new for part in preview.joinings) else "Joins"
 
 
 def _load(preview: Preview) -> Cell:

@@ -1,8 +1,14 @@
 """The cost card's words and numbers."""
 
-from dashboard.planning.service import Preview
+from dataclasses import replace
+
+import pytest
+
+from dashboard.models import SavedQuery
+from dashboard.planning.service import Preview, newest, preview, replan
 from dashboard.queries.cost_words import cost_cells
 from optimizer.explain import Joining
+from optimizer.queries import QuerySpec, WindowSpec
 
 
 def card(
@@ -41,3 +47,28 @@ def test_a_family_in_several_trees_names_them_all() -> None:
 
 def test_a_cheaper_plan_is_written_with_a_minus() -> None:
     assert card(part("1"), before=0.5, after=0.38)[1][1] == "−12\u202f%"
+
+
+@pytest.mark.django_db
+def test_an_edit_says_which_tree_it_stays_in(hot: SavedQuery) -> None:
+    """Also where the query is alone in its tree, which would be gone without it."""
+
+    def told(spec: QuerySpec) -> tuple[str, str]:
+        cell = cost_cells(preview(hot.source, spec, replacing=hot), 10_000)[0]
+        return cell.label, cell.value
+
+    assert told(hot.spec())[0] == "Starts"  # it does not run yet
+    replan(hot.source, "Ana added “Hot devices”")
+    assert told(hot.spec()) == ("Stays in", "Tree 1")
+    wider = (*hot.spec().windows, WindowSpec("2m", "10s"))
+    assert told(replace(hot.spec(), windows=wider)) == ("Stays in", "Tree 1")
+    moved = replace(hot.spec(), group_by=())
+    label, tree = told(moved)
+    hot.group_by = []
+    hot.save()
+    replan(hot.source, "Ana changed “Hot devices”")
+    version = newest(hot.source)
+    assert version is not None
+    (saved,) = version.value().trees
+    assert tree == f"Tree {saved.id}"  # what is said is what saving does
+    assert label == ("Stays in" if saved.id == "1" else "Moves to")
