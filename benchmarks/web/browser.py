@@ -38,7 +38,11 @@ def chromium() -> Iterator[Browser]:
 
 
 def signed_in(browser: Browser, address: str, session: str) -> BrowserContext:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=address)
+    context = browser.new_context(
+        viewport={"width": 1440, "height": 900},
+        base_url=address,
+        bypass_csp=True,  # or it could not be asked whether all is drawn
+    )
     context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
     return context
 

@@ -1,8 +1,11 @@
 """What several tests do on the way to what they look at."""
 
+import time
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
+
+LOOK_AGAIN_MS = 50
 
 
 def make_connection(page: Page, name: str, servers: str) -> None:
@@ -33,3 +36,23 @@ def call(page: Page, method: str, address: str, body: Any = None) -> Any:
         }""",
         [method, address, body],
     )
+
+
+def wait_until_true(page: Page, script: str, arg: Any = None, timeout: float = 60_000) -> None:
+    """Wait for what JavaScript says of the page.
+
+    `page.wait_for_function` would do, but evaluates the script in the page, which its content policy forbids.
+    """
+    deadline = time.monotonic() + timeout / 1000
+    while not _is_true(page, script, arg):
+        assert time.monotonic() < deadline, f"not so within {timeout / 1000:.0f} s: {script}"
+        page.wait_for_timeout(LOOK_AGAIN_MS)
+
+
+def _is_true(page: Page, script: str, arg: Any) -> bool:
+    try:
+        return bool(page.evaluate(script, arg))
+    except Error as error:  # the page is just being left for another
+        if "context was destroyed" in str(error):
+            return False
+        raise

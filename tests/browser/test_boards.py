@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, StorageState, exp
 
 from streaming.broker import free_port
 from tests.browser.stage import Stage, session_of_admin, staged
-from tests.browser.steps import call
+from tests.browser.steps import call, wait_until_true
 
 pytestmark = pytest.mark.browser
 
@@ -116,7 +116,7 @@ def test_a_panel_is_dragged_saved_and_put_back_by_undo(page: Page) -> None:
 
 def test_a_panel_is_resized_by_its_corner(page: Page) -> None:
     key = opened(page, "Resized", TWO)
-    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
+    wait_until_true(page, "document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
     before = page.locator(".kind-line canvas").bounding_box()
     page.locator(".kind-line").hover()
     corner = page.locator(".grid-stack-item").first.locator(".ui-resizable-se").bounding_box()
@@ -211,7 +211,8 @@ def test_every_kind_draws_results_and_axe_finds_nothing_in_either_theme(
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     for kind in ("line", "bar", "area", "stacked", "heat", "gauge"):
-        page.wait_for_function(
+        wait_until_true(
+            page,
             "kind => document.querySelector(`.kind-${kind} canvas`)"
             "?.millraceSeries?.().some(one => one.points.length > 5)",
             arg=kind,
@@ -225,9 +226,10 @@ def test_every_kind_draws_results_and_axe_finds_nothing_in_either_theme(
     expect(page.locator(".kind-text .text-place img, .kind-text .text-place a")).to_have_count(0)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        page.wait_for_function("theme => document.documentElement.dataset.bsTheme === theme", arg=theme)
-        page.wait_for_function(  # colours fade
-            "document.getAnimations().every(({ playState }) => playState !== 'running')"
+        wait_until_true(page, "theme => document.documentElement.dataset.bsTheme === theme", arg=theme)
+        wait_until_true(
+            page,  # colours fade
+            "document.getAnimations().every(({ playState }) => playState !== 'running')",
         )
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
@@ -264,7 +266,7 @@ def test_several_queries_share_a_panel_with_two_axes(page: Page) -> None:
     newest = page.locator(".key-table tbody .newest")
     expect(newest.first).to_have_text(re.compile(r"^\d+\u202fms$"))
     expect(newest.last).to_have_text(re.compile(r"^1\.\d+\u202fM\u202freq$"))
-    page.wait_for_function("window.Chart?.getChart(document.querySelector('canvas'))?.scales.right")
+    wait_until_true(page, "!!window.Chart?.getChart(document.querySelector('canvas'))?.scales.right")
     axes = page.evaluate(
         """() => Object.fromEntries(["y", "right"].map((name) => {
             const { type, ticks } = Chart.getChart(document.querySelector("canvas")).scales[name];
@@ -324,7 +326,7 @@ def test_the_editor_asks_for_the_unit_of_the_right_axis_where_there_is_one(page:
 
 def test_a_chart_is_shown_as_a_table_by_key_and_saved_as_a_picture(page: Page) -> None:
     opened(page, "Table", TWO)
-    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
+    wait_until_true(page, "document.querySelector('.kind-line canvas')?.millraceSeries?.().length === 3")
     page.locator(".kind-line canvas").focus()
     page.keyboard.press("t")
     table = page.get_by_role("group", name="The values as a table").first
@@ -440,7 +442,7 @@ def test_a_dashboard_is_made_of_a_query_in_one_click_starred_copied_deleted_and_
     page.goto("/queries/latency/")
     page.get_by_role("button", name="Make dashboard").click()
     expect(page.locator(".board.is-laid-out .live-panel").first).to_be_visible()
-    page.wait_for_function("document.querySelector('.kind-line canvas')?.millraceSeries?.().length > 0")
+    wait_until_true(page, "document.querySelector('.kind-line canvas')?.millraceSeries?.().length > 0")
     name = page.locator("#page-title").inner_text()
     page.get_by_role("button", name="Add to favourites").click()
     expect(page.locator(".shell-side").get_by_role("link", name=name)).to_be_visible()

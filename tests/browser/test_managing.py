@@ -21,6 +21,7 @@ from streaming.topics import create_topics
 from tests.avro import written
 from tests.browser.conftest import PASSWORD as OWN_PASSWORD
 from tests.browser.conftest import Millrace
+from tests.browser.steps import wait_until_true
 from tests.browser.test_path import drawn
 from tests.secured import PASSWORD, SecuredBroker
 
@@ -152,7 +153,7 @@ def test_a_connection_that_is_being_typed_outlives_a_reload_but_its_secrets_do_n
         form.get_by_label("Bootstrap servers", exact=True).fill("127.0.0.1:1")
         form.get_by_role("button", name="Save connection").click()
         expect(page.locator(".connection-form")).to_have_count(0)
-        page.wait_for_function(f"localStorage.getItem('millrace.draft.{draft}') === null")
+        wait_until_true(page, f"localStorage.getItem('millrace.draft.{draft}') === null")
 
 
 def asked_with(token: str, address: str) -> tuple[int, Any]:

@@ -25,6 +25,7 @@ from benchmarks.web.browser import signed_in
 from benchmarks.web.stage import PREFIX, Stage, stage
 from streaming.results import ResultBlock, encode
 from streaming.topics import Topics
+from tests.browser.steps import wait_until_true
 
 pytestmark = pytest.mark.browser
 
@@ -136,7 +137,7 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 def open_board(page: Page, asked: str = "") -> None:
     page.goto(f"/dashboards/board-0/{asked}")
     wait_until(lambda: len(ends(page)) > 5, "results")
-    page.wait_for_function("window.Chart?.getChart(document.querySelector('canvas'))?.scales?.x?.max > 1e12")
+    wait_until_true(page, "window.Chart?.getChart(document.querySelector('canvas'))?.scales?.x?.max > 1e12")
 
 
 def check_whole(page: Page, since: int) -> None:
@@ -254,7 +255,7 @@ def test_after_an_update_of_the_server_the_screen_goes_on_with_the_new_pages(
     running.made.environment["MILLRACE_DEBUG"] = "true"  # its pages' files have another version
     try:
         restart(running)
-        page.wait_for_function("!window.isOld && document.querySelector('canvas')")
+        wait_until_true(page, "!window.isOld && !!document.querySelector('canvas')")
         page.evaluate("document.getElementById('add-panel').showModal(); window.isOld = true")
     finally:
         del running.made.environment["MILLRACE_DEBUG"]

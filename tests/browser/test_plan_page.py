@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
+from tests.browser.steps import wait_until_true
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
@@ -254,5 +255,5 @@ def test_the_pages_can_be_used_by_everybody(plan: Page, scheme: str) -> None:
             if one["impact"] in ("serious", "critical")
         ] == []
         plan.set_viewport_size({"width": 390, "height": 844})
-        plan.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=5_000)
+        wait_until_true(plan, "document.documentElement.scrollWidth <= innerWidth", timeout=5_000)
         plan.set_viewport_size({"width": 1440, "height": 900})

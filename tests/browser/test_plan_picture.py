@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, StorageState, expect
 
 from streaming.broker import free_port
 from tests.browser.stage import SOURCE, Stage, session_of_admin, staged
+from tests.browser.steps import wait_until_true
 
 pytestmark = pytest.mark.browser
 
@@ -108,7 +109,7 @@ def test_five_hundred_queries_can_be_read(plan: Page, width: int, scheme: Any) -
     expect(picture.get_by_text("more trees")).to_be_attached()
     expect(picture.get_by_text("by owner")).to_be_attached()
     assert plan.evaluate(UNREADABLE) == []
-    plan.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    wait_until_true(plan, "document.documentElement.scrollWidth <= innerWidth")
     found = Axe().run(plan).response["violations"]
     assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
 
@@ -158,6 +159,6 @@ def test_a_tree_has_a_past_of_its_own(plan: Page) -> None:
     assert [value for value in actual if value is not None] == [35_000] * len(actual)
     assert {value for value in estimated if value is not None} == {50_000}
     chart.get_by_role("button", name="7 d").click()
-    plan.wait_for_function(f"({DRAWN})()[1].includes(null)")  # a day without samples is a gap
+    wait_until_true(plan, f"({DRAWN})()[1].includes(null)")  # a day without samples is a gap
     another_tree(plan)[0].locator(".flow-name").click()
     expect(chart.get_by_text("No samples of this tree.")).to_be_visible()

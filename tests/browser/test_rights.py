@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from streaming.topics import create_topics
 from tests.browser.conftest import Millrace
+from tests.browser.steps import wait_until_true
 
 pytestmark = [pytest.mark.browser, pytest.mark.spark]
 
@@ -93,7 +94,7 @@ def as_bo(page: Page, browser: Browser, millrace: Millrace) -> Iterator[Page]:
 
 def drawn(page: Page) -> None:
     script = "() => document.querySelector('canvas')?.millraceSeries?.().some(({ points }) => points.length)"
-    page.wait_for_function(script, timeout=PATIENCE_MS)
+    wait_until_true(page, script, timeout=PATIENCE_MS)
 
 
 def test_a_right_that_is_withdrawn_takes_the_panel_off_the_page_at_once(

@@ -16,7 +16,7 @@ from benchmarks.web.browser import signed_in
 from benchmarks.web.stage import Stage, stage
 from streaming.broker import free_port
 from tests.browser.scene import LATENESS_MS, SLIDE_MS, Scene, clock, points, until
-from tests.browser.steps import call
+from tests.browser.steps import call, wait_until_true
 
 pytestmark = pytest.mark.browser
 
@@ -61,8 +61,8 @@ def test_a_gap_is_a_gap_in_stacks_small_lines_and_heat_maps_too(scene: Scene) ->
     page.goto(f"/dashboards/{key}/?from=now-3m&to=now")
     drawn_parts = "window.Chart?.getChart(document.querySelector('.kind-stacked canvas'))?.data.datasets"
     of_all = 2 * len(shows)  # an area and its edge
-    page.wait_for_function(
-        f"{drawn_parts}?.filter(({{ data }}) => data.at(-1)?.final === false).length === {of_all}"
+    wait_until_true(
+        page, f"{drawn_parts}?.filter(({{ data }}) => data.at(-1)?.final === false).length === {of_all}"
     )
     for part in page.evaluate(drawn_parts):
         drawn = [point["y"] is None for point in part["data"] if hole[0] <= point["x"] <= hole[-1]]
