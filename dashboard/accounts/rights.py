@@ -8,6 +8,7 @@ nothing more. Pages, API and sockets ask here; `gate` asks for every address tha
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
@@ -98,7 +99,10 @@ def visible_alerts(person: User) -> QuerySet[Alert]:
 
 
 def _seen(person: User, model: type[Shared]) -> Q:
-    return ~Q(for_all=NOTHING) | Q(**{WORDS[model].owner_field: person}) | Q(pk__in=_granted(person, model))
+    seen = ~Q(for_all=NOTHING) | Q(**{WORDS[model].owner_field: person}) | Q(pk__in=_granted(person, model))
+    if model is Source:  # Millrace's own topics hold what belongs to everybody's sources
+        return seen & ~Q(topic__startswith=f"{settings.TOPIC_PREFIX}.")
+    return seen
 
 
 def _granted(person: User, model: type[Shared], **more: Any) -> Any:

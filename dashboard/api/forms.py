@@ -30,14 +30,16 @@ def checked_connection(sent: dict[str, Any], editing: Connection | None = None) 
     return form
 
 
-def checked_source(sent: SourceGiven) -> SourceForm:
-    form = SourceForm(_source_data(sent, set(SourceGiven.model_fields)), all_at_once=True)
+def checked_source(sent: SourceGiven, reader: User | None = None) -> SourceForm:
+    form = SourceForm(_source_data(sent, set(SourceGiven.model_fields)), reader=reader, all_at_once=True)
     refuse_bad(form, CALLED_OTHERWISE)
     return form
 
 
-def checked_settings(source: Source, sent: SourceChange | SourceGiven) -> SettingsForm:
-    form = SettingsForm(source, _source_data(sent, sent.model_fields_set))
+def checked_settings(
+    source: Source, sent: SourceChange | SourceGiven, reader: User | None = None
+) -> SettingsForm:
+    form = SettingsForm(source, _source_data(sent, sent.model_fields_set), reader=reader)
     refuse_bad(form, CALLED_OTHERWISE)
     return form
 

@@ -15,6 +15,7 @@ from dashboard.connections.forms import as_typed as connection_as_typed
 from dashboard.connections.models import Connection
 from dashboard.queries.models import SavedQuery
 from dashboard.queries.windows_text import write_windows
+from dashboard.sources import topic_rights
 from dashboard.sources.forms import as_typed as source_as_typed
 from dashboard.sources.models import Source
 from dashboard.texts import control_problem
@@ -150,10 +151,12 @@ class SourceShown(Schema):
     past_bound: str
     isolation: str
     added_by: str | None
+    note: str | None = Field(None, description="What to know about its topic.")
 
     @classmethod
     def of(cls, source: Source) -> "SourceShown":
-        return cls(key=source.key, **source_shape(source), added_by=_adder(source))
+        note = topic_rights.warning(source.topic) or None
+        return cls(key=source.key, **source_shape(source), added_by=_adder(source), note=note)
 
 
 class ComputationGiven(Given):

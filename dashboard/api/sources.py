@@ -40,7 +40,8 @@ def list_sources(request: HttpRequest, asked: PageAsked) -> Any:
 @router.post("", response={201: SourceShown, **REFUSALS}, summary="Add a source")
 def add_source(request: HttpRequest, sent: SourceGiven) -> Any:
     """Kafka is not asked: fields and event time are taken as they are sent."""
-    return 201, SourceShown.of(checked_source(sent).save(signed_in(request)))
+    person = signed_in(request)
+    return 201, SourceShown.of(checked_source(sent, person).save(person))
 
 
 @router.get("/{slug:key}", response={200: SourceShown, **REFUSALS}, summary="Look at a source")
@@ -51,7 +52,8 @@ def show_source(request: HttpRequest, key: str) -> Any:
 @router.patch("/{slug:key}", response={200: SourceShown, **REFUSALS}, summary="Change a source")
 def patch_source(request: HttpRequest, key: str, sent: SourceChange) -> Any:
     """What is not sent stays. Where the topic is read otherwise, the job gets a new plan."""
-    change_source(checked_settings(_own(request, key), sent), signed_in(request))
+    person = signed_in(request)
+    change_source(checked_settings(_own(request, key), sent, person), person)
     return SourceShown.of(found_source(key))
 
 

@@ -18,7 +18,7 @@ from dashboard.sources.views import page_context
 def source_settings(request: HttpRequest, key: str) -> HttpResponse:
     """Save the settings; where they change how the topic is read, the job gets a new plan with them."""
     source = _own_source(request, key)
-    form = SettingsForm(source, request.POST)
+    form = SettingsForm(source, request.POST, reader=signed_in(request))
     if not form.is_valid():
         source.refresh_from_db()
         context = page_context(request, source, "settings", form)

@@ -13,6 +13,7 @@ from django.utils.datastructures import MultiValueDict
 from dashboard.connections.forms import CODE
 from dashboard.connections.keys import free_key
 from dashboard.connections.models import Connection
+from dashboard.sources import topic_rights
 from dashboard.sources.models import Source
 from dashboard.texts import KeyChoice, Line, Lines, control_problem
 from optimizer.durations import InvalidDuration, format_duration, parse_duration
@@ -109,8 +110,27 @@ class ProbeForm(AvroForm):
         choices=FORMAT_CHOICES, required=False, initial="json", widget=forms.Select(attrs=_SELECT)
     )
 
+    def __init__(self, data: Mapping[str, Any] | None = None, *, reader: User | None = None) -> None:
+        """`reader` is who wants to read; none: a command, which may read everything."""
+        super().__init__(data)
+        self._reader = reader
+
     def clean_format(self) -> str:
         return self.cleaned_data["format"] or "json"
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        problem = _refusal(self._reader, cleaned.get("connection"), cleaned.get("topic", ""))
+        if problem:
+            self.add_error("topic", problem)
+        return cleaned
+
+
+def _refusal(reader: User | None, connection: Connection | None, topic: str) -> str:
+    """Why who asks may not read a topic; a command may read any."""
+    if reader is None or connection is None or not topic:
+        return ""
+    return topic_rights.refusal(reader, connection, topic)
 
 
 class ReadingForm(forms.Form):
@@ -234,9 +254,15 @@ class SourceForm(ReadingForm, ProbeForm):
 
     tested = forms.Field(required=False)  # compared, never kept
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, all_at_once: bool = False) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        reader: User | None = None,
+        all_at_once: bool = False,
+    ) -> None:
         """`all_at_once`: not from a page, where a part can change after messages were read with it."""
-        super().__init__(data)
+        super().__init__(data, reader=reader)
         self._all_at_once = all_at_once
 
     def clean_topic(self) -> str:
@@ -288,15 +314,27 @@ class SettingsForm(ReadingForm, AvroForm):
 
     connection = KeyChoice(Connection.objects.all(), to_field_name="key", required=False)
 
-    def __init__(self, source: Source, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, source: Source, data: Mapping[str, Any] | None = None, *, reader: User | None = None
+    ) -> None:
         """What was not sent stays as it is."""
         self.source = source
+        self._reader = reader
         merged = QueryDict(mutable=True)
         for name, values in as_typed(source).items():
             merged.setlist(name, values)
         for name in data or ():
             merged.setlist(name, _all(data or {}, name))
         super().__init__(merged)
+
+    def clean_connection(self) -> Connection | None:
+        """Through another connection its topic may be somebody else's."""
+        connection: Connection | None = self.cleaned_data["connection"]
+        is_other = connection != self.source.connection
+        problem = _refusal(self._reader, connection, self.source.topic) if is_other else ""
+        if problem:
+            raise forms.ValidationError(problem)
+        return connection
 
     def _others(self) -> models.QuerySet[Source]:
         return super()._others().exclude(pk=self.source.pk)

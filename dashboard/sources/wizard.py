@@ -7,8 +7,8 @@ gone back to.
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.accounts.people import signed_in
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
+from dashboard.sources import topic_rights
 from dashboard.sources.forms import ProbeForm, SourceForm, mark_of
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, Sample, check, newest_messages
 from dashboard.sources.legible import as_json, avro_records
@@ -58,10 +59,12 @@ def source_new(request: HttpRequest) -> HttpResponse:
         if not context["connections"]:
             context["connection_form"] = ConnectionForm()
         return render(request, "sources/new.html", context)
-    form = SourceForm(request.POST)
+    form = SourceForm(request.POST, reader=signed_in(request))
     if form.is_valid():
         source = form.save(signed_in(request))
         messages.info(request, f"Saved “{source.name}”.")
+        if warning := topic_rights.warning(source.topic):
+            messages.warning(request, warning)
         return redirect(source)
     context |= {**_look(request), "form": form, "chosen": request.POST.get("connection", "")}
     return render(request, "sources/new.html", context, status=422)
@@ -76,7 +79,8 @@ def source_probe(request: HttpRequest) -> HttpResponse:
 
 def _look(request: HttpRequest) -> dict[str, Any]:
     """Either what was found or, in one sentence, what is wrong."""
-    probe = ProbeForm(request.POST)
+    person = signed_in(request)
+    probe = ProbeForm(request.POST, reader=person)
     if not probe.is_valid():
         field, sentences = next(iter(probe.errors.items()))
         topic = request.POST.get("topic", "")
@@ -88,17 +92,18 @@ def _look(request: HttpRequest) -> dict[str, Any]:
         if cleaned["topic"]:
             context |= _topic_context(request, cleaned)
         else:
-            context |= _topics_context(check(connection.bootstrap_servers, connection.security()))
+            context |= _topics_context(connection, person)
     except KafkaProblem as problem:
         context["problem"] = problem
         if problem.field == "topic":
-            context |= _topics_instead(connection)
+            context |= _topics_instead(connection, person)
     return context
 
 
-def _topics_context(topics: list[str]) -> dict[str, Any]:
-    """The topics to choose from; Millrace's own can be typed."""
-    prefix = f"{settings.TOPIC_PREFIX}."
+def _topics_context(connection: Connection, person: User) -> dict[str, Any]:
+    """The topics to choose from; an administrator can type Millrace's own."""
+    found = check(connection.bootstrap_servers, connection.security())
+    topics, prefix = topic_rights.readable(person, connection, found), topic_rights.own_prefix()
     others = [name for name in topics if not name.startswith(prefix)]
     return {"topics": others, "own_topics": len(topics) - len(others), "own_prefix": prefix}
 
@@ -112,6 +117,7 @@ def _topic_context(request: HttpRequest, cleaned: dict[str, Any]) -> dict[str, A
         fields = corrected(fields, request.POST.getlist("field"), request.POST.getlist("kind"))
     return {
         "found": found,
+        "topic_warning": topic_rights.warning(cleaned["topic"]),
         "tested": mark,
         "form": SourceForm(_with_defaults(request.POST, cleaned["topic"], found, fields)),
         **reading_context(fields, cleaned),
@@ -165,8 +171,8 @@ def _read(sample: Sample, cleaned: dict[str, Any]) -> tuple[Inference, list[byte
     return inference, as_json(values[:SHOWN_MESSAGES], options)
 
 
-def _topics_instead(connection: Connection) -> dict[str, Any]:
+def _topics_instead(connection: Connection, person: User) -> dict[str, Any]:
     try:
-        return _topics_context(check(connection.bootstrap_servers, connection.security()))
+        return _topics_context(connection, person)
     except KafkaProblem:
         return {}
