@@ -4,21 +4,24 @@ A process keeps its `LogReader`, and so its connections, from batch to batch. Of
 were committed are read, up to where the oldest open one begins, unless the reader is to read uncommitted.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from kafka.errors import KafkaError, OffsetOutOfRangeError
 
 from streaming.kafka_connection import FETCH_BYTES
 from streaming.kafka_topic import Patience, TopicClient
 from streaming.reach import SourceProblem
-from streaming.record_batches import Damaged, Messages, RecordBatches
+from streaming.record_batches import Damaged, Messages, Record, RecordBatches
 from streaming.security import PLAINTEXT, Security
 from streaming.sources import READ_COMMITTED, Isolation
 
 SPARE_BYTES = 64 << 10  # asked for on top of what messages should take
 EMPTY_ANSWERS = 3  # in a row, though the log goes on: nothing is left up to its end
+
+T = TypeVar("T")
 
 
 class LogReader(TopicClient):
@@ -30,23 +33,33 @@ class LogReader(TopicClient):
         topic: str,
         security: Security = PLAINTEXT,
         isolation: Isolation = READ_COMMITTED,
+        message_bytes: float = FETCH_BYTES,
         **client_options: Any,
     ) -> None:
         super().__init__(bootstrap_servers, topic, security, isolation, **client_options)
-        self._message_bytes = float(FETCH_BYTES)  # as Kafka stores messages, by the last answer
+        self._message_bytes = message_bytes  # as Kafka stores messages, by the last answer
 
     def read(self, partition: int, start: int, until: int, with_aborted: bool = False) -> Iterator[Messages]:
         """Messages with start ≤ offset < until, in log order; those of aborted transactions are marked.
 
         What retention has removed is left out, and so is what a topic made anew does not have.
         """
+        return self._read(partition, start, until, partial(RecordBatches.messages, with_aborted=with_aborted))
+
+    def records(self, partition: int, start: int, until: int) -> Iterator[Record]:
+        """The same with keys and headers, one by one, for few of them; also those that were aborted."""
+        return self._read(partition, start, until, RecordBatches.records)
+
+    def _read(
+        self, partition: int, start: int, until: int, take: Callable[[RecordBatches, int, int], Iterator[T]]
+    ) -> Iterator[T]:
         position, patience = start, Patience()
         while position < until:
             try:
                 with closing(self._fetch(partition, position, until, patience)) as answers:
                     for batches in answers:
                         first, position = position, batches.following
-                        yield from batches.messages(first, until, with_aborted)
+                        yield from take(batches, first, until)
                 return
             except OffsetOutOfRangeError:
                 oldest = self.beginnings().get(partition, 0)

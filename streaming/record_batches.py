@@ -5,7 +5,7 @@ import struct
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,18 @@ class Messages:
         return len(self.offsets)
 
 
+class Record(NamedTuple):
+    """A whole message, for people to look at."""
+
+    offset: int
+    timestamp: int  # ms; -1: none
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    is_aborted: bool = False
+    problem: str = ""  # why it cannot be read
+
+
 class RecordBatches:
     """The whole batches of one answer; they stay in its bytes, so read them before the next is received."""
 
@@ -85,6 +97,34 @@ class RecordBatches:
                 yield from self._compressed_messages(wanted, compression, start, until)
             else:
                 yield from _read(*self._plain(wanted), start, until)
+
+    def records(self, start: int, until: int) -> Iterator[Record]:
+        """The same with keys and headers, one by one, also those of aborted transactions."""
+        is_message = self._batches[:, scan.ATTRIBUTES] & scan.CONTROL == 0
+        wanted = self._batches[is_message & (self._batches[:, scan.LAST_OFFSET] >= start)]
+        for batch in wanted[wanted[:, scan.BASE_OFFSET] < until]:
+            is_aborted = bool(batch[scan.IS_ABORTED])
+            try:
+                found = self._whole_records(batch)
+            except TooLarge:
+                for part in _unread(batch, start, until):
+                    for offset, timestamp in zip(part.offsets.tolist(), part.timestamps.tolist()):
+                        yield Record(offset, timestamp, None, None, (), is_aborted, part.problem)
+                continue
+            for each in found:
+                if start <= each.offset < until:
+                    timestamp = -1 if each.timestamp is None else each.timestamp
+                    headers = tuple(each.headers or ())
+                    yield Record(each.offset, timestamp, each.key, each.value, headers, is_aborted)
+
+    def _whole_records(self, batch: np.ndarray) -> list[Any]:
+        if batch[scan.MAGIC] < 2:
+            return self._old_records(batch)
+        self._check(batch[np.newaxis])
+        compression = int(batch[scan.ATTRIBUTES]) & scan.COMPRESSION
+        if compression and next(self._decompress(batch[np.newaxis], compression)) is None:
+            raise TooLarge
+        return self._as_kafka_python_reads(batch)
 
     def _mark_aborted(self, aborted: Sequence[Aborted]) -> None:
         """Mark these transactions: each goes from its first offset to its producer's next mark."""
@@ -188,6 +228,9 @@ class RecordBatches:
 
     def _old_records(self, batch: np.ndarray) -> list[Any]:
         self._check_old_size(batch)
+        return self._as_kafka_python_reads(batch)
+
+    def _as_kafka_python_reads(self, batch: np.ndarray) -> list[Any]:
         try:
             records = MemoryRecords(bytes(self._records[batch[scan.START] : batch[scan.END]])).next_batch()
             found = list(records) if records.validate_crc() else []

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError, KafkaTimeoutError, TopicAuthorizationFailedError
+from kafka.errors import KafkaError, KafkaTimeoutError
 
 from dashboard.sources.models import Source
+from streaming.kafka_log import LogReader
 from streaming.reach import (
     SourceProblem,
     Unreachable,
@@ -23,11 +24,13 @@ from streaming.reach import (
     why_not,
 )
 from streaming.security import PLAINTEXT, Security
-from streaming.watch import gone, look, not_authorised
+from streaming.sources import READ_COMMITTED, Isolation
+from streaming.watch import gone, look
 
 CONNECT_SECONDS = 3.0
 READ_SECONDS = 4.0
 SHOWN_MESSAGES = 20
+MESSAGE_BYTES = 2_000  # that are fetched for a message of a topic of which nothing is known yet
 
 
 class KafkaProblem(RuntimeError):
@@ -49,6 +52,48 @@ class Message:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    is_aborted: bool = False  # by its transaction
+    problem: str = ""  # why it cannot be read
+
+
+class TopicReader(KafkaConsumer):  # type: ignore[misc]  # kafka-python has no types
+    """A consumer without a group: it asks about topics, and has them read as the job reads them."""
+
+    def __init__(self, bootstrap_servers: str, security: Security, isolation: Isolation) -> None:
+        self._place = bootstrap_servers, security, isolation
+        self._logs: dict[tuple[str, Isolation], LogReader] = {}
+        super().__init__(
+            group_id=None,
+            enable_auto_commit=False,
+            allow_auto_create_topics=False,
+            fetch_max_wait_ms=200,
+            isolation_level=isolation,
+            **client_options(bootstrap_servers, security),
+        )
+
+    def messages(
+        self, topic: str, partition: int, offsets: range, isolation: Isolation | None = None
+    ) -> Iterator[Message]:
+        """The messages with these offsets, in order, also those that were aborted."""
+        log = self._log(topic, isolation or self._place[2])
+        try:
+            for found in log.records(partition, offsets.start, offsets.stop):
+                yield Message(partition, *found)
+        except SourceProblem as problem:
+            raise KafkaProblem("topic", str(problem)) from problem
+
+    def _log(self, topic: str, isolation: Isolation) -> LogReader:
+        bootstrap_servers, security, _ = self._place
+        if (topic, isolation) not in self._logs:
+            self._logs[topic, isolation] = LogReader(
+                bootstrap_servers, topic, security, isolation, message_bytes=MESSAGE_BYTES
+            )
+        return self._logs[topic, isolation]
+
+    def close(self, **how: Any) -> None:
+        for log in self._logs.values():
+            log.close()
+        super().close(**how)
 
 
 @dataclass(frozen=True)
@@ -76,10 +121,7 @@ def newest_messages(
         parts = [TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic) or ()]
         first, end = consumer.beginning_offsets(parts), consumer.end_offsets(parts)
         starts = {part: max(first[part], end[part] - limit) for part in parts if end[part] > first[part]}
-        try:
-            found = heapq.nlargest(limit, _read(consumer, starts, end), key=lambda m: (m.timestamp, m.offset))
-        except TopicAuthorizationFailedError as error:
-            raise KafkaProblem("topic", str(not_authorised(bootstrap_servers, topic))) from error
+        found = heapq.nlargest(limit, _read(consumer, starts, end), key=lambda m: (m.timestamp, m.offset))
         return Sample(len(parts), sum(end[part] - first[part] for part in parts), found)
 
 
@@ -106,32 +148,24 @@ def _topics(consumer: KafkaConsumer) -> list[str]:
 
 
 def _read(
-    consumer: KafkaConsumer, starts: dict[TopicPartition, int], end: dict[TopicPartition, int]
+    consumer: TopicReader, starts: dict[TopicPartition, int], end: dict[TopicPartition, int]
 ) -> Iterator[Message]:
     """Messages from `starts` up to `end`, or as many as come within the time allowed."""
-    consumer.assign(list(starts))
-    for part, offset in starts.items():
-        consumer.seek(part, offset)
-    open_parts = set(starts)
     deadline = time.monotonic() + READ_SECONDS
-    while open_parts and time.monotonic() < deadline:
-        for records in consumer.poll(timeout_ms=250).values():
-            for record in records:
-                yield Message(record.partition, record.offset, record.timestamp, record.key, record.value)
-        # Aborted or compacted records leave holes: the position tells the end, not the last record.
-        open_parts = {part for part in open_parts if consumer.position(part) < end[part]}
+    for part, start in starts.items():
+        for message in consumer.messages(part.topic, part.partition, range(start, end[part])):
+            if time.monotonic() > deadline:
+                return
+            if not message.is_aborted:
+                yield message
 
 
 @contextmanager
-def reader(bootstrap_servers: str, security: Security = PLAINTEXT) -> Iterator[KafkaConsumer]:
+def reader(
+    bootstrap_servers: str, security: Security = PLAINTEXT, isolation: Isolation = READ_COMMITTED
+) -> Iterator[TopicReader]:
     """A consumer without a group, closed in any case; every failure becomes a sentence."""
-    consumer = KafkaConsumer(
-        group_id=None,
-        enable_auto_commit=False,
-        allow_auto_create_topics=False,
-        fetch_max_wait_ms=200,
-        **client_options(bootstrap_servers, security),
-    )
+    consumer = TopicReader(bootstrap_servers, security, isolation)
     try:
         with _in_words(bootstrap_servers):
             yield consumer
@@ -167,9 +201,10 @@ def _in_words(bootstrap_servers: str) -> Iterator[None]:
         raise KafkaProblem("topic", f"Kafka refused to read the topic: {type(error).__name__}.") from error
 
 
-def consumer_of(source: Source) -> AbstractContextManager[KafkaConsumer]:
-    """A consumer without a group on the source's cluster."""
-    return reader(source.bootstrap_servers, source.connection.security())
+def consumer_of(source: Source) -> AbstractContextManager[TopicReader]:
+    """A consumer without a group on the source's cluster, which reads as the source does."""
+    spec = source.spec()
+    return reader(spec.bootstrap_servers, spec.security, spec.isolation)
 
 
 @contextmanager

@@ -76,6 +76,7 @@ class Line:
     chip: str  # why it is refused, or which field has no value
     reason: str
     kind: str
+    is_aborted: bool  # by its transaction: it counts nowhere
 
 
 def line_of(message: Message, legible: bytes | None, reading: Reading, event_time: str | None) -> Line:
@@ -95,6 +96,7 @@ def line_of(message: Message, legible: bytes | None, reading: Reading, event_tim
         chip=cut(reading.chip, VALUE_LENGTH),
         reason=reading.sentence,
         kind=reading.kind,
+        is_aborted=message.is_aborted,
     )
 
 

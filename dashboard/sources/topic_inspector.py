@@ -53,7 +53,7 @@ class Inspected:
 
 def inspect(source: Source, message: Message) -> Inspected:
     reading = readings(source, [message])[0]
-    accepted = reading.time is not None and not reading.kind
+    accepted = reading.time is not None and not reading.kind and not message.is_aborted
     slices = _slices(source, reading.time) if accepted and reading.time is not None else []
     queries = list(source.queries.all()) if accepted else []
     feeds = [query for query in queries if _takes(source, query, message)]

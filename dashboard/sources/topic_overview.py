@@ -4,17 +4,18 @@ import time
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 
 from dashboard.queries.windows_text import spaced
 from dashboard.sources.forms import DELIMITED
-from dashboard.sources.kafka import Message, admin_of, consumer_of
+from dashboard.sources.kafka import Message, TopicReader, admin_of, consumer_of
 from dashboard.sources.legible import avro_records
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import instant
 from dashboard.sources.topic_readings import readings, refusals, wrong_values
+from dashboard.sources.topic_transactions import Held, held_back
 from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
 from streaming.inference import Inference, InferredField, infer, infer_objects
 from streaming.registry import format_options
@@ -24,6 +25,7 @@ from streaming.watermark import IDLE_AFTER_MS
 RATE_SPAN_MS = 60_000
 DRIFT_SAMPLE = 500
 LAST_SECONDS = 3.0
+LAST_OFFSETS = 10  # among which the last message is looked for: marks of transactions take some
 UNLIMITED = "-1"
 
 
@@ -39,6 +41,7 @@ class Partition:
     rate: float  # messages per second of the last minute, by their timestamps
     newest: datetime | None
     is_idle: bool
+    held: Held | None  # by an open transaction
 
     @property
     def messages(self) -> int:
@@ -93,9 +96,13 @@ def overview(source: Source) -> Overview:
         rates = _rates(consumer, source, known)
         last = _last(consumer, source, known)
         newest = _newest(consumer, source, known)
-    leaders, sizes, settings = _from_admin(source)
+        with admin_of(source) as admin:  # each is empty where the cluster does not tell it
+            leaders, sizes = _leaders(admin, source.topic), _sizes(admin, source.topic)
+            settings = _settings(admin, source.topic)
+            held = held_back(consumer, admin, source, known.end)
     partitions = [
-        _partition(number, known, leaders, sizes, rates, last.get(number)) for number in sorted(known.end)
+        _partition(number, known, leaders, sizes, rates, last.get(number), held.get(number))
+        for number in sorted(known.end)
     ]
     return Overview(partitions, settings, bool(sizes), drift(source, newest))
 
@@ -107,6 +114,7 @@ def _partition(
     sizes: dict[int, int],
     rates: dict[int, float],
     last: Message | None,
+    held: Held | None,
 ) -> Partition:
     silent = last is None or time.time() * 1000 - last.timestamp > IDLE_AFTER_MS
     return Partition(
@@ -118,10 +126,11 @@ def _partition(
         rate=rates[number],
         newest=instant(last.timestamp) if last else None,
         is_idle=silent,
+        held=held,
     )
 
 
-def _rates(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, float]:
+def _rates(consumer: TopicReader, source: Source, known: Extent) -> dict[int, float]:
     since = int(time.time() * 1000) - RATE_SPAN_MS
     parts = {TopicPartition(source.topic, number): since for number in known.end}
     found = consumer.offsets_for_times(parts)
@@ -134,26 +143,22 @@ def _rates(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, 
     }
 
 
-def _last(consumer: KafkaConsumer, source: Source, known: Extent) -> dict[int, Message]:
-    ranges = {number: range(end - 1, end) for number, end in known.end.items() if end > known.first[number]}
+def _last(consumer: TopicReader, source: Source, known: Extent) -> dict[int, Message]:
+    ranges = {
+        number: range(max(known.first[number], end - LAST_OFFSETS), end) for number, end in known.end.items()
+    }
     found, _ = read_ranges(consumer, source.topic, ranges, time.monotonic() + LAST_SECONDS)
     return {number: messages[-1] for number, messages in found.items() if messages}
 
 
-def newest_messages_of(consumer: KafkaConsumer, source: Source) -> list[Message]:
+def newest_messages_of(consumer: TopicReader, source: Source) -> list[Message]:
     """As many as are looked at for drift, over all partitions."""
     return _newest(consumer, source, extent(consumer, source))
 
 
-def _newest(consumer: KafkaConsumer, source: Source, known: Extent) -> list[Message]:
+def _newest(consumer: TopicReader, source: Source, known: Extent) -> list[Message]:
     walk = Walk(consumer, source.topic, known.first, known.end, backwards=True, wanted=DRIFT_SAMPLE)
     return [message for message, _ in zip(walk, range(DRIFT_SAMPLE), strict=False)]
-
-
-def _from_admin(source: Source) -> tuple[dict[int, int], dict[int, int], list[Setting]]:
-    """Leaders, sizes and settings; each is empty where the cluster does not tell it."""
-    with admin_of(source) as admin:
-        return _leaders(admin, source.topic), _sizes(admin, source.topic), _settings(admin, source.topic)
 
 
 def _leaders(admin: KafkaAdminClient, topic: str) -> dict[int, int]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from django.http import QueryDict
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 
 from dashboard.instants import InvalidInstant, parse_instant
-from dashboard.sources.kafka import KafkaProblem, Message, consumer_of
+from dashboard.sources.kafka import KafkaProblem, Message, TopicReader, consumer_of
 from dashboard.sources.legible import legible
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line, line_of
@@ -73,6 +73,7 @@ class Asked:
     offset: int = 0
     since: int = 0  # ms
     q: str = ""
+    aborted: bool = False  # whether messages of aborted transactions are shown, too
     before: Places | None = None  # read backwards from here
     after: Places | None = None  # read on from here
 
@@ -87,6 +88,7 @@ class Asked:
             offset=_offset(data.get("offset", "")) if seek == "offset" else 0,
             since=_instant(data.get("since", ""), data.get("zone", "")) if seek == "time" else 0,
             q=data.get("q", "").strip()[:500],
+            aborted=bool(data.get("aborted")),
             before=_places(data.get("before", "")),
             after=_places(data.get("after", "")),
         )
@@ -208,7 +210,7 @@ def _of_partition(known: Extent, partition: int | None) -> Extent:
 
 
 def _find(
-    consumer: KafkaConsumer,
+    consumer: TopicReader,
     source: Source,
     inside: Extent,
     asked: Asked,
@@ -224,6 +226,7 @@ def _find(
         high,
         backwards=asked.backwards,
         wanted=SEARCH_BATCH if search else wanted,
+        with_aborted=asked.aborted,
     )
     messages, looked_at = _gather(walk, source, search, wanted, most_bytes)
     if asked.backwards:
@@ -259,7 +262,7 @@ def _up_to(walk: Walk, wanted: int, most_bytes: int | None) -> list[Message]:
     return found
 
 
-def _bounds(consumer: KafkaConsumer, source: Source, inside: Extent, asked: Asked) -> tuple[Places, Places]:
+def _bounds(consumer: TopicReader, source: Source, inside: Extent, asked: Asked) -> tuple[Places, Places]:
     """Between which places to walk; whatever lies outside of what is kept is brought inside."""
     if asked.before is not None:
         return inside.first, _clamped(inside, asked.before, inside.end)
@@ -279,7 +282,7 @@ def _clamped(inside: Extent, places: Places, otherwise: Places) -> Places:
     }
 
 
-def _since(consumer: KafkaConsumer, source: Source, inside: Extent, since: int) -> Places:
+def _since(consumer: TopicReader, source: Source, inside: Extent, since: int) -> Places:
     times = {TopicPartition(source.topic, part): since for part in inside.end}
     found = consumer.offsets_for_times(times)
     return {

@@ -50,16 +50,21 @@ class Reading:
 
 
 def readings(source: Source, messages: Sequence[Message], where: str = "") -> list[Reading]:
-    """One for each message. Late is judged by the messages given: one of them must show a greater time."""
+    """One for each message. Late is judged by the messages given: one of them must show a greater time.
+
+    Those that were aborted, which make nothing late, are judged by themselves.
+    """
     spec, found = source.spec(), {}
     with _one_at_a_time:
-        for partition in {message.partition for message in messages}:
-            of_partition = sorted(
-                (message for message in messages if message.partition == partition), key=lambda m: m.offset
-            )
-            for message, reading in zip(of_partition, _read(spec, of_partition, where), strict=True):
+        for place in {_place(message) for message in messages}:
+            alike = sorted((m for m in messages if _place(m) == place), key=lambda m: m.offset)
+            for message, reading in zip(alike, _read(spec, alike, where), strict=True):
                 found[message.partition, message.offset] = reading
     return [found[message.partition, message.offset] for message in messages]
+
+
+def _place(message: Message) -> tuple[int, bool]:
+    return message.partition, message.is_aborted
 
 
 def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading]:
@@ -81,6 +86,9 @@ def _read(spec: SourceSpec, messages: list[Message], where: str) -> list[Reading
     for refusal in sifted.refusals:
         known = None if refusal.kind == "malformed" else made[refusal.row].time
         made[refusal.row] = replace(made[refusal.row], time=known, kind=refusal.kind, reason=refusal.reason)
+    for at, message in enumerate(messages):
+        if message.problem:
+            made[at] = Reading(kind="malformed", reason=message.problem, kept=not where)
     return _with_delays(spec, messages, made)
 
 

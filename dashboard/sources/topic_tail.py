@@ -11,13 +11,13 @@ from typing import Any
 from channels.db import database_sync_to_async
 from django.http import QueryDict
 from django.template.loader import render_to_string
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 from kafka.errors import KafkaError
 
 from dashboard.accounts.attention import NO_SIGN_IN, sign_in_of, still_there
 from dashboard.accounts.rights import visible_sources
 from dashboard.live.sockets import BoundedSocket
-from dashboard.sources.kafka import KafkaProblem, consumer_of
+from dashboard.sources.kafka import KafkaProblem, TopicReader, consumer_of
 from dashboard.sources.models import Source
 from dashboard.sources.presentation import Line
 from dashboard.sources.topic_pages import Asked, BadRequest, Search, lines_of, write_places
@@ -49,11 +49,11 @@ class Tail:
         self._asked = asked
         self._search = Search.typed(asked.q, source)
         self._stack = ExitStack()
-        self._consumer: KafkaConsumer | None = None
+        self._consumer: TopicReader | None = None
         self._at: dict[int, int] = {}
         self._looked = time.monotonic()
 
-    def open(self) -> KafkaConsumer:
+    def open(self) -> TopicReader:
         consumer = self._consumer = self._stack.enter_context(consumer_of(self._source))
         known = extent(consumer, self._source)
         wanted = [part for part in known.end if self._asked.partition in (None, part)]
@@ -74,7 +74,8 @@ class Tail:
         news = {part: range(self._at[part], end) for part, end in ends.items() if end > self._at[part]}
         quota = ceil((SEARCHED if self._search else SHOWN) / max(1, len(news)))
         sampled = {part: piece[-quota:] for part, piece in news.items()}
-        found, _ = read_ranges(consumer, topic, sampled, time.monotonic() + READ_SECONDS)
+        deadline = time.monotonic() + READ_SECONDS
+        found, _ = read_ranges(consumer, topic, sampled, deadline, self._asked.aborted)
         messages = sorted(
             (message for part in found.values() for message in part), key=lambda m: (m.timestamp, m.offset)
         )

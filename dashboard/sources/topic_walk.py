@@ -8,12 +8,10 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import TopicAuthorizationFailedError
+from kafka import TopicPartition
 
-from dashboard.sources.kafka import KafkaProblem, Message
+from dashboard.sources.kafka import KafkaProblem, Message, TopicReader
 from dashboard.sources.models import Source
 
 WALK_SECONDS = 6.0
@@ -35,7 +33,7 @@ class Extent:
         return sum(self.end[part] - self.first[part] for part in self.end)
 
 
-def extent(consumer: KafkaConsumer, source: Source) -> Extent:
+def extent(consumer: TopicReader, source: Source) -> Extent:
     """Refuses a topic that does not exist."""
     known = topic_extent(consumer, source.topic)
     if known is None:
@@ -47,7 +45,7 @@ def extent(consumer: KafkaConsumer, source: Source) -> Extent:
     return known
 
 
-def topic_extent(consumer: KafkaConsumer, topic: str) -> Extent | None:
+def topic_extent(consumer: TopicReader, topic: str) -> Extent | None:
     """None: there is no such topic, or it may not be seen."""
     numbers = consumer.partitions_for_topic(topic)
     if not numbers:
@@ -62,17 +60,18 @@ class Walk:
 
     def __init__(
         self,
-        consumer: KafkaConsumer,
+        consumer: TopicReader,
         topic: str,
         low: Mapping[int, int],
         high: Mapping[int, int],
         *,
         backwards: bool,
         wanted: int,
+        with_aborted: bool = False,
     ) -> None:
         self._consumer, self._topic = consumer, topic
         self._low, self._high = dict(low), dict(high)
-        self._backwards = backwards
+        self._backwards, self._with_aborted = backwards, with_aborted
         self._piece = min(LARGEST_PIECE, max(SMALLEST_PIECE, 2 * wanted // max(1, len(low))))
         self._fetched = dict(high if backwards else low)
         self.at = dict(self._fetched)
@@ -96,7 +95,9 @@ class Walk:
             if time.monotonic() > self._deadline:
                 self.out_of_time = True
                 return False
-            found, complete = read_ranges(self._consumer, self._topic, ranges, self._deadline)
+            found, complete = read_ranges(
+                self._consumer, self._topic, ranges, self._deadline, self._with_aborted
+            )
             if complete:
                 self._take(ranges, found)
             elif self._piece == 1:
@@ -126,38 +127,27 @@ class Walk:
 
 
 def read_ranges(
-    consumer: KafkaConsumer, topic: str, ranges: Mapping[int, range], deadline: float
+    consumer: TopicReader,
+    topic: str,
+    ranges: Mapping[int, range],
+    deadline: float,
+    with_aborted: bool = False,
 ) -> tuple[dict[int, list[Message]], bool]:
     """The messages of these ranges, in order, and whether those are all: time and memory are bounded."""
-    parts = {TopicPartition(topic, number): piece for number, piece in ranges.items()}
-    consumer.assign(list(parts))
-    consumer.resume(*parts)  # a partition that was assigned before is still paused
-    for part, piece in parts.items():
-        consumer.seek(part, piece.start)
     found: dict[int, list[Message]] = {number: [] for number in ranges}
-    held, open_parts = 0, set(parts)
-    while open_parts:
-        if held > PIECE_BYTES or time.monotonic() > deadline:
-            return found, False
-        for part, records in _poll(consumer, topic).items():
-            wanted = [record for record in records if record.offset < parts[part].stop]
-            found[part.partition] += [message_of(record) for record in wanted]
-            held += sum(len(record.value or b"") for record in wanted) if len(parts[part]) > 1 else 0
-        # Aborted or compacted records leave holes: the position tells the end, not the last record.
-        open_parts = {part for part in open_parts if consumer.position(part) < parts[part].stop}
-        consumer.pause(*(part for part in parts if part not in open_parts))
+    held = 0
+    for number, piece in ranges.items():
+        for message in consumer.messages(topic, number, piece):
+            if held > PIECE_BYTES or time.monotonic() > deadline:
+                return found, False
+            if message.is_aborted and not with_aborted:
+                continue
+            found[number].append(message)
+            held += len(message.value or b"") if len(piece) > 1 else 0
     return found, True
 
 
-def _poll(consumer: KafkaConsumer, topic: str) -> dict[TopicPartition, list[Any]]:
-    try:
-        return consumer.poll(timeout_ms=250)  # type: ignore[no-any-return]
-    except TopicAuthorizationFailedError as error:
-        sentence = f"Not allowed to read “{topic}”: this connection lacks the right to read it."
-        raise KafkaProblem("topic", sentence) from error
-
-
-def read_one(consumer: KafkaConsumer, source: Source, partition: int, offset: int) -> Message:
+def read_one(consumer: TopicReader, source: Source, partition: int, offset: int) -> Message:
     """One message, or in words why it cannot be had."""
     known = extent(consumer, source)
     if partition not in known.end:
@@ -168,12 +158,9 @@ def read_one(consumer: KafkaConsumer, source: Source, partition: int, offset: in
         oldest = known.first[partition]
         raise KafkaProblem("topic", f"Kafka no longer keeps offset {offset:,}: the oldest is {oldest:,}.")
     ranges = {partition: range(offset, offset + 1)}
-    found, _ = read_ranges(consumer, source.topic, ranges, time.monotonic() + WALK_SECONDS)
+    deadline = time.monotonic() + WALK_SECONDS
+    found, _ = read_ranges(consumer, source.topic, ranges, deadline, with_aborted=True)
     if not found[partition]:
-        raise KafkaProblem("topic", f"Offset {offset:,} holds no message: it was compacted or aborted.")
+        sentence = f"Offset {offset:,} holds no message: it is the mark of a transaction, or was compacted."
+        raise KafkaProblem("topic", sentence)
     return found[partition][0]
-
-
-def message_of(record: Any) -> Message:
-    headers = tuple((name, value) for name, value in record.headers or ())
-    return Message(record.partition, record.offset, record.timestamp, record.key, record.value, headers)

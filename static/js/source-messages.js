@@ -46,7 +46,7 @@ class Tail {
 
   #connect() {
     const form = new FormData(this.bar);
-    const asked = new URLSearchParams({ seek: "live", after: this.after, q: form.get("q"), partition: form.get("partition") });
+    const asked = new URLSearchParams({ seek: "live", after: this.after, q: form.get("q"), partition: form.get("partition"), aborted: form.get("aborted") ?? "" });
     const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${this.bar.dataset.tail}?${asked}`);
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => socket === this.#socket && this.#hear(socket, JSON.parse(data)));

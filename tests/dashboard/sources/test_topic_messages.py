@@ -1,15 +1,20 @@
 """The messages tab on a real broker: seeks, pages, odd messages, search, one message in full, download."""
 
 import json
+import re
 import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html import unescape
 
 import pytest
+from confluent_kafka import Producer
 from django.http import QueryDict
 from django.test import Client
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
+from kafka.errors import ClusterAuthorizationFailedError
 
 from dashboard.models import SavedQuery, Source
 from dashboard.sources import topic_pages, topic_walk
@@ -17,6 +22,7 @@ from dashboard.sources.kafka import consumer_of
 from dashboard.sources.presentation import hex_dump
 from dashboard.sources.topic_pages import Asked, message_page
 from dashboard.sources.topic_walk import Walk, extent
+from streaming import record_batches
 from tests.avro import written
 from tests.dashboard.places import connection_to
 
@@ -306,7 +312,79 @@ def test_compacted_topics_have_holes(as_bo: Client, sensors: Source, broker: str
     admin.close()
     assert devices(sensors, Asked("newest")) == [f"d{n}" for n in (5, 4, 3, 2, 1, 0)]
     assert not message_page(sensors, Asked("newest")).before
-    assert "Offset 1 holds no message: it was compacted or aborted." in get(as_bo, "0/1/")
+    assert "Offset 1 holds no message: it is the mark of a transaction, or was compacted." in get(
+        as_bo, "0/1/"
+    )
+
+
+@pytest.fixture
+def transactions(readings_of) -> Iterator[Source]:
+    """A committed message at offset 0, an aborted one at 2, and one at 4 of a transaction that is open."""
+    source = readings_of([], partitions=1)
+    producer = Producer({"bootstrap.servers": source.bootstrap_servers, "transactional.id": source.topic})
+    producer.init_transactions()
+    for event, end in zip(
+        events(3), (producer.commit_transaction, producer.abort_transaction, None), strict=True
+    ):
+        producer.begin_transaction()
+        producer.produce(source.topic, json.dumps(event).encode(), timestamp=NOW)
+        producer.flush()
+        if end is not None:
+            end()
+    yield source
+    producer.abort_transaction()
+
+
+def test_messages_that_were_aborted_are_shown_and_marked_when_asked_for(
+    as_bo: Client, transactions: Source
+) -> None:
+    assert devices(transactions, Asked("newest")) == ["d0"]
+    assert devices(transactions, Asked("newest", aborted=True)) == ["d1", "d0"]
+    assert get(as_bo, seek="newest", aborted="1").count(">aborted</span>") == 1
+    assert "Its transaction was aborted: it counts nowhere." in get(as_bo, "0/2/")
+    assert "Partition 0 ends before offset 4." in get(as_bo, "0/4/")
+    assert "Show aborted" in as_bo.get("/sources/sensors/?tab=messages").content.decode()
+
+
+def test_a_source_that_reads_uncommitted_shows_all_there_is(as_bo: Client, transactions: Source) -> None:
+    transactions.isolation = "read_uncommitted"
+    transactions.save()
+    assert devices(transactions, Asked("newest")) == ["d2", "d1", "d0"]
+    assert "Show aborted" not in as_bo.get("/sources/sensors/?tab=messages").content.decode()
+    assert "held back" not in as_bo.get("/sources/sensors/overview/").content.decode()
+
+
+@pytest.mark.parametrize("rights", [True, False])
+def test_a_partition_that_an_open_transaction_holds_back_is_said(
+    as_bo: Client, transactions: Source, monkeypatch: pytest.MonkeyPatch, rights: bool
+) -> None:
+    began = datetime.now(UTC)
+    if not rights:  # then the first message that waits tells since when
+
+        def refuse(*_: object, **__: object) -> None:
+            raise ClusterAuthorizationFailedError
+
+        monkeypatch.setattr(KafkaAdminClient, "describe_producers", refuse)
+    page = as_bo.get("/sources/sensors/overview/").content.decode()
+    (since,) = re.findall(r"held back by an open transaction since <time datetime=\"([^\"]+)\"", page)
+    expected = began if rights else datetime.fromtimestamp(NOW / 1000, UTC)
+    assert abs(datetime.fromisoformat(since) - expected) < timedelta(seconds=60 if rights else 1)
+    assert "1 offset from 4 on wait for its end" in page
+    assert (f'<span class="code">{transactions.topic}</span>' in page) is rights
+
+
+def test_messages_of_a_batch_that_takes_too_much_are_shown_as_refused(
+    as_bo: Client, readings_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = readings_of(events(1), partitions=1)
+    producer = Producer({"bootstrap.servers": source.bootstrap_servers, "compression.type": "gzip"})
+    producer.produce(source.topic, bytes(900_000))
+    producer.flush()
+    monkeypatch.setattr(record_batches, "DECOMPRESSED_MB", 0)
+    page = get(as_bo, seek="newest")
+    assert "Its record batch takes more than 0 MB when decompressed" in page
+    assert "d0" in page
+    assert "Its record batch takes more than 0 MB when decompressed." in get(as_bo, "0/1/")
 
 
 def test_a_download_is_json_lines_that_lose_nothing(as_bo: Client, readings_of) -> None:

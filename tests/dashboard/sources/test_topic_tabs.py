@@ -286,7 +286,7 @@ def test_what_the_cluster_refuses_to_tell_is_said_in_words(
     assert "not allowed to look at the brokers’ disks" in page
     assert "as far as this connection may see them" in get(as_bo, "consumers")
     admin.create_acls([rule(topic, "secrets", ACLOperation.READ, deny)])
-    assert "Not allowed to read “secrets”" in get(as_bo, "messages")
+    assert "does not let this connection read “secrets”" in get(as_bo, "messages")
     admin.close()
 
 
