@@ -55,6 +55,7 @@ class Summary(Schema):
     malformed: int
     late: int
     misdated: int
+    aborted: int = Field(0, description="Messages of aborted transactions; not among those read.")
     results: int
     seconds: float
 

@@ -85,6 +85,7 @@ class Batch:
     recalled: float | None = None  # the part that has been read of what new queries lack of the past
     recalled_for: tuple[str, ...] = ()  # these queries
     queries: Mapping[str, QueryWork] = field(default_factory=dict)
+    aborted: int = 0  # messages, by their transactions
     waiting: Mapping[str, int] = field(default_factory=dict)  # by query, until when it warms up
 
     @property
@@ -113,6 +114,7 @@ def add_up(messages: Mapping[int, MeterMessage]) -> Batch:
         late=whole["late"],
         future=whole.get("future", 0),
         past=whole.get("past", 0),
+        aborted=whole.get("aborted", 0),
         map_seconds=whole["map_seconds"],
         shard_seconds=sum(shard["shard_seconds"] for shard in shards),
         kernel_seconds=sum(shard["kernel_seconds"] for shard in shards),

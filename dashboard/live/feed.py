@@ -347,6 +347,7 @@ def source_message(hub: Hub, key: str, now: int) -> Message:
         "late": sum(batch.late for batch in batches),
         "malformed": sum(batch.malformed for batch in batches),
         "misdated": sum(batch.future + batch.past for batch in batches),
+        "aborted": sum(batch.aborted for batch in batches),
         "counted_since": max(batches[0].clock, now - spans.KEPT_MS) if batches else None,
         "state_bytes": newest.state_bytes if newest else None,
         "plan": newest.plan if newest else None,

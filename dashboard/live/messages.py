@@ -49,6 +49,7 @@ class MeterMessage(TypedDict):
     late: int
     future: NotRequired[int]  # these two are not in the meters of older jobs
     past: NotRequired[int]
+    aborted: NotRequired[int]  # by their transactions, and so not among the events; nor is this
     map_seconds: float
     shard_seconds: float
     kernel_seconds: float

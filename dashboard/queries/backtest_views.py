@@ -172,8 +172,9 @@ def _progress(told: dict[str, Any] | None) -> dict[str, Any]:
 
 def _cells(told: dict[str, Any]) -> list[tuple[str, str, str]]:
     rate = told["messages"] / told["seconds"] if told["seconds"] else 0
-    refused = told["malformed"] + told["late"] + told["misdated"]
-    parts = [f"{told[key]:,} {key}" for key in ("malformed", "late", "misdated") if told[key]]
+    refused = told["malformed"] + told["late"] + told["misdated"] + told.get("aborted", 0)
+    kinds = ("malformed", "late", "misdated", "aborted")
+    parts = [f"{told[key]:,} {key}" for key in kinds if told.get(key)]  # older summaries have fewer
     return [
         ("Read", f"{told['messages']:,}", "messages"),
         ("Results", f"{told['results']:,}", "final ones"),

@@ -24,6 +24,10 @@ test("a source that runs is told in six figures with one line each", () => {
   assert.deepEqual(idle, ["1", "of 12", "partition 4, not waited for"]);
 });
 
+test("messages of aborted transactions are told beside malformed ones", () => {
+  assert.deepEqual(cells({ malformed: 2, aborted: 1_300 })[4], ["2", "in 15 min", "and 1,300 aborted by transactions"]);
+});
+
 test("a stopped job has no rate, lag or idle partitions of now, and it says why", () => {
   const [rate, lag, watermark, , , idle] = cells({}, stopped);
   for (const cell of [rate, lag, idle]) assert.deepEqual(cell, ["–", "", "job stopped"]);

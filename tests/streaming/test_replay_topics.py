@@ -4,6 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,7 @@ from confluent_kafka import Producer
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 
+from dashboard.queries import sampling
 from streaming import results
 from streaming import spark as engine
 from streaming.accounting import Counts
@@ -22,7 +24,7 @@ from streaming.replay import Replay, Summary, topics
 from streaming.replay.files import open_file
 from streaming.replay.inputs import UnreadableEvents
 from streaming.replay.results import write_results
-from streaming.replay.topics import Address, TopicSpan
+from streaming.replay.topics import Address, SourceSpan, TopicSpan
 from streaming.results import ResultBlock
 from streaming.shard import END_OF_DATA
 from streaming.sources import SourceSpec
@@ -175,6 +177,36 @@ def test_a_topic_is_read_from_a_time_to_a_time(broker, topic, tmp_path):
     assert (comparison.rows, comparison.different) == (4, 0)
     whole = run(TopicSpan(Address(broker, topic), "json", until=until), spec, tmp_path / "out")
     assert (whole.counts.read, whole.results) == (420, 7)
+
+
+def test_of_transactions_only_committed_messages_are_replayed(broker, topic, tmp_path):
+    """One that is committed, one that is aborted, and one that stays open: of three messages each."""
+    producer = Producer({"bootstrap.servers": broker, "transactional.id": topic})
+    producer.init_transactions()
+    for place, end in enumerate((producer.commit_transaction, producer.abort_transaction, None)):
+        producer.begin_transaction()
+        for at in range(3 * place, 3 * place + 3):
+            producer.produce(
+                topic, json.dumps({"ts": START + at}).encode(), partition=0, timestamp=START + at
+            )
+        producer.flush()
+        if end is not None:
+            end()
+    span = partial(TopicSpan, Address(broker, topic), "json")
+    done = run(span(), read_spec([MINUTE]), tmp_path / "out", verify=True)
+    assert done.counts == Counts(3, 3, aborted=3)
+    assert [count for _, count in read_rows(tmp_path / "out").values()] == [3]
+    assert not done.comparisons[0].different
+    source = SourceSpec("s", broker, topic, schema=(("ts", "integer"),), event_time="ts")
+    newest = SourceSpan(source).newest(100)  # as previews read
+    assert sum(rows.num_rows for rows in sampling._rows(newest).values()) == 3
+    all_there_is = run(
+        span(isolation="read_uncommitted"),
+        read_spec([MINUTE], isolation="read_uncommitted"),
+        tmp_path / "out",
+    )
+    assert all_there_is.counts == Counts(9, 9)
+    producer.abort_transaction()
 
 
 def test_a_topic_s_own_timestamps_can_be_event_times(broker, topic, tmp_path):

@@ -94,6 +94,7 @@ def _summary(engine: "Engine", results: int, seconds: float) -> dict[str, Any]:
         "malformed": counts.malformed,
         "late": counts.late,
         "misdated": counts.future + counts.past,
+        "aborted": counts.aborted,
         "results": results,
         "seconds": seconds,
     }

@@ -105,6 +105,7 @@ class Command(BaseCommand):
             f"read {counts.read:,} ({counts.read / done.seconds:,.0f} events/s), "
             f"accepted {counts.accepted:,}, malformed {counts.malformed:,}, late {counts.late:,}, "
             f"from the future {counts.future:,}, from the far past {counts.past:,}"
+            + (f", aborted {counts.aborted:,}" if counts.aborted else "")
         )
         if done.comparisons:
             self.stdout.write("\n" + comparison_text(done.comparisons))

@@ -80,7 +80,8 @@ function late(facts) {
 function malformed(facts) {
   const { health } = facts;
   if (health.counted_since === null) return { name: "Malformed", value: "–", line: NOT_YET };
-  return { name: "Malformed", value: whole(health.malformed), unit: span(facts), line: health.malformed ? "kept in dead letters" : "all could be read" };
+  const aborted = health.aborted ? `and ${whole(health.aborted)} aborted by transactions` : null;
+  return { name: "Malformed", value: whole(health.malformed), unit: span(facts), line: aborted ?? (health.malformed ? "kept in dead letters" : "all could be read") };
 }
 
 /** “partition 4”, “partitions 1, 4 and 7”, “partitions 0, 1, 2 and 9 more”. */

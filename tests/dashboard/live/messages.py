@@ -49,6 +49,7 @@ def meter(batch: int, *, clock: int, shard: int = 0, **changed: Any) -> dict[str
         "late": 2,
         "future": 3,
         "past": 1,
+        "aborted": 7,
         "batch_seconds": 0.5,
         "map_seconds": 0.02,
         "shard_seconds": 0.01,

@@ -113,6 +113,7 @@ def test_a_sources_health_adds_up_what_was_refused(hub: Hub) -> None:
     viewer.watch({}, ["sensors"], throughput=True)
     _, health, throughput, _ = viewer.news(NOW + 5_000)
     assert (health["late"], health["malformed"], health["misdated"]) == (10, 5, 20)
+    assert health["aborted"] == 35
     assert health["rate"] == 1_000
     assert (health["state"], health["watermark"]) == ("absent", NOW - 6_000)
     assert throughput["type"] == "throughput"
