@@ -22,6 +22,7 @@ from sqlglot.errors import ParseError, TokenError
 
 from streaming import expression_limits, sandbox
 from streaming.expression_words import kind_words, misfit, refused_part
+from streaming.field_names import joined, written
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {
@@ -185,7 +186,7 @@ def _parse(expression: str, what: str = "filter") -> exp.Expr:
             "one condition, such as status = 'ok'" if what == "filter" else "one expression, such as a / b"
         )
         raise InvalidExpression(f"Write {example}.")
-    return trees[0]
+    return joined(trees[0]) if "." in expression else trees[0]
 
 
 def _slip(expression: str, detail: Mapping[str, Any]) -> tuple[int, int]:
@@ -207,7 +208,7 @@ def _check_column(column: exp.Column, types: Mapping[str, FieldType]) -> None:
         close = difflib.get_close_matches(name, types, n=1)
         span = _span(column.this)
         where = f" (character {span[0] + 1})" if span is not None else ""
-        raise InvalidExpression(f"No field “{name}”{where}.", close[0] if close else None, span)
+        raise InvalidExpression(f"No field “{name}”{where}.", written(close[0]) if close else None, span)
 
 
 def _bound_type(expression: str, types: Mapping[str, FieldType], what: str) -> str:

@@ -22,10 +22,10 @@ from optimizer.queries import (
     SessionSpec,
     WindowSpec,
 )
+from streaming.field_names import unquoted, written
 
 FORM = "SELECT count(*) FROM source WHERE condition GROUP BY field WINDOW HOPPING (5m, 10s)"
 ALIASES = {"avg": "mean", "median": "p50", "average": "mean"}
-_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLAIN_SOURCE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _WINDOWS_BEGIN = re.compile(r"\bWINDOW\s+(?=(?:HOPPING|TUMBLING|LAST|SESSION)\b)", re.IGNORECASE)
@@ -67,17 +67,13 @@ def write_sql(spec: QuerySpec, source_name: str) -> str:
     if spec.where:
         lines.append(f"WHERE {spec.where}")
     if spec.group_by:
-        lines.append("GROUP BY " + ", ".join(map(_name, spec.group_by)))
+        lines.append("GROUP BY " + ", ".join(map(written, spec.group_by)))
     lines.append("WINDOW " + ", ".join(map(_window_text, spec.windows)))
     return "\n".join(lines)
 
 
 def _argument(computation: Computation) -> str:
     return computation.field or "*"
-
-
-def _name(field: str) -> str:
-    return field if _PLAIN.fullmatch(field) else _quote(field)
 
 
 def _quote(name: str) -> str:
@@ -189,7 +185,7 @@ def _computations(
             )
         argument = Piece.cut(text, item.start + call.start(2), item.start + call.end(2))
         aggregate = call[1].lower()
-        field = None if argument.text in ("", "*") else _unquoted(argument.text)
+        field = None if argument.text in ("", "*") else unquoted(argument.text)
         found.append((ALIASES.get(aggregate, aggregate), field))
         places[f"computation-{number}"] = argument.start
     return tuple(found), places
@@ -198,7 +194,7 @@ def _computations(
 def _group_by(piece: Piece | None, tokens: list[Token], text: str) -> tuple[str, ...]:
     if piece is None:
         return ()
-    return tuple(_unquoted(item.text) for item in _items(piece, tokens, text))
+    return tuple(unquoted(item.text) for item in _items(piece, tokens, text))
 
 
 def _unquoted(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dashboard.queries.drafts import Draft, TypedComputation
 from dashboard.queries.field_values import UNKNOWN, FieldValues
 from dashboard.sources.models import Source
+from streaming.field_names import written
 from streaming.spec import NUMERIC
 
 _LATENCY = re.compile(r"latency|duration|elapsed|took|response|_ms$|_s$", re.IGNORECASE)
@@ -58,7 +59,7 @@ def _error_condition(source: Source, values: FieldValues) -> str | None:
     for kinds, words, condition in _ERROR_SIGNS:
         for name, kind in _usable(source):
             if kind in kinds and _has_words(name, words) and values.is_category(name):
-                return condition.format(_written(name))
+                return condition.format(written(name))
     return None
 
 
@@ -108,10 +109,6 @@ def _who(source: Source, values: FieldValues) -> str | None:
 
 def _usable(source: Source) -> list[tuple[str, str]]:
     return [(name, kind) for name, kind in source.schema if name != source.event_time]
-
-
-def _written(field: str) -> str:
-    return field if field.isidentifier() else '"' + field.replace('"', '""') + '"'
 
 
 TEMPLATES = (

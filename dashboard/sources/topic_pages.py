@@ -36,6 +36,7 @@ class Search:
     text: str = ""
     where: str = ""
     note: str = ""  # why a condition is taken as text
+    mended: str = ""  # the condition as it was probably meant
 
     @classmethod
     def typed(cls, typed: str, source: Source) -> "Search":
@@ -45,7 +46,8 @@ class Search:
         try:
             expressions.check(words, source.types)
         except expressions.InvalidExpression as problem:
-            return cls(text=words, note=f"{problem.sentence} It is looked for as text.")
+            note = f"{problem.sentence} Searching as plain text instead."
+            return cls(text=words, note=note, mended=_mended(words, problem))
         return cls(where=words)
 
     def __bool__(self) -> bool:
@@ -58,6 +60,14 @@ class Search:
         needle = self.text.lower().encode()
         looked_at = zip(messages, legible(source, messages), strict=True)
         return [message for message, value in looked_at if _holds(needle, message.key, value)]
+
+
+def _mended(words: str, problem: expressions.InvalidExpression) -> str:
+    """With the name that was probably meant in the place of what is wrong."""
+    if problem.span is None or problem.suggestion is None:
+        return ""
+    start, end = problem.span
+    return words[:start] + problem.suggestion + words[end:]
 
 
 def _holds(needle: bytes, *parts: bytes | None) -> bool:
@@ -155,6 +165,7 @@ class MessagePage:
     newest_first: bool
     out_of_time: bool = False
     note: str = ""
+    mended: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,6 +195,7 @@ def message_page(source: Source, asked: Asked) -> MessagePage:
         newest_first=asked.newest_first,
         out_of_time=found.out_of_time,
         note=search.note,
+        mended=search.mended,
     )
 
 

@@ -8,6 +8,7 @@ const WORD = /[\p{L}_][\p{L}\p{N}_.]*$/u;
 const MOST = 8;
 let listed = 0;
 
+/** By name, its type and how an expression writes it. */
 const fields = () => Object.entries(JSON.parse(document.getElementById("fields")?.textContent || "{}") ?? {});
 
 class ExpressionInput extends HTMLElement {
@@ -92,9 +93,9 @@ class ExpressionInput extends HTMLElement {
     const low = word.toLowerCase();
     const known = fields().filter(([name]) => name.toLowerCase().includes(low) && name !== word);
     known.sort(([a], [b]) => b.toLowerCase().startsWith(low) - a.toLowerCase().startsWith(low) || (a < b ? -1 : 1));
-    this.#choices = known.slice(0, MOST).map(([name]) => name);
+    this.#choices = known.slice(0, MOST).map(([name, [, written]]) => ({ name, written }));
     if (!this.#choices.length) return this.#close();
-    this.list.replaceChildren(...known.slice(0, MOST).map(([name, kind], at) => this.#choice(name, kind, at)));
+    this.list.replaceChildren(...known.slice(0, MOST).map(([name, [kind]], at) => this.#choice(name, kind, at)));
     this.list.hidden = false;
     this.area.setAttribute("aria-expanded", "true");
     this.#point(-1);
@@ -148,10 +149,11 @@ class ExpressionInput extends HTMLElement {
     }
   }
 
-  #take(name) {
+  #take({ name, written }) {
+    const word = this.#word() ?? "";
     const end = this.area.selectionStart;
-    const written = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) || this.dataset.kind === "computation" ? name : `"${name.replaceAll('"', '""')}"`;
-    this.area.setRangeText(written, end - (this.#word() ?? "").length, end, "end");
+    const isAlone = this.dataset.kind === "computation" && this.area.value.trim() === word; // a field by its name
+    this.area.setRangeText(isAlone ? name : written, end - word.length, end, "end");
     this.area.dispatchEvent(new Event("input", { bubbles: true }));
     this.#close();
   }

@@ -140,6 +140,13 @@ if (bar) {
     tail.stop();
     remember(bar);
   });
+  document.getElementById("message-page").addEventListener("click", ({ target }) => {
+    const mended = target.closest("[data-search-for]");
+    if (!mended) return;
+    bar.elements.q.value = mended.dataset.searchFor;
+    bar.elements.q.focus();
+    bar.requestSubmit();
+  });
   document.getElementById("message-page").addEventListener("htmx:afterSwap", () => {
     const head = document.querySelector(".message-head");
     inspector.mark();

@@ -49,7 +49,7 @@ def test_templates_choose_fields_by_what_they_are_called(sensors: Source) -> Non
         ([["failed", "boolean"]], "failed"),
         ([["is_error", "boolean"]], "is_error"),
         ([["hasErrors", "boolean"]], "hasErrors"),
-        ([["request.failed", "boolean"]], '"request.failed"'),
+        ([["request.failed", "boolean"]], "request.failed"),
         ([["ok", "boolean"]], "NOT ok"),
         ([["isSuccessful", "boolean"]], "NOT isSuccessful"),
         ([["is_valid", "boolean"]], "NOT is_valid"),

@@ -212,7 +212,9 @@ def test_search_finds_keys_texts_and_conditions(as_bo: Client, readings_of) -> N
     assert devices(source, Asked(q="temp >= 199 and device <> 'd399'")) == ["d398"]
     page = message_page(source, Asked(q="temp < 1"))
     assert (page.looked_at, len(page.lines)) == (401, 2)
-    assert "No field “tempp” (character 1). It is looked for as text." in get(as_bo, q="tempp > 3")
+    wrong = get(as_bo, q="tempp > 3")
+    assert "No field “tempp” (character 1). Searching as plain text instead." in wrong
+    assert 'data-search-for="temp &gt; 3"' in wrong
     assert "Nothing found for “nosuch”." in get(as_bo, q="nosuch")
 
 
