@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.text import slugify
 
-RESERVED = {"new", "test", "probe"}  # addresses of pages
+RESERVED = {"new", "test", "probe", "types"}  # addresses of pages
 
 
 def free_key(kind: type[models.Model], name: str) -> str:

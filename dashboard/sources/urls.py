@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.source_list, name="sources"),
     path("new/", wizard.source_new, name="source-new"),
     path("probe/", wizard.source_probe, name="source-probe"),
+    path("types/", wizard.source_type_check, name="source-types"),
     path("<slug:key>/", views.source_page, name="source"),
     path("<slug:key>/check/", topic_views.source_check, name="source-check"),
     path("<slug:key>/overview/", topic_views.source_overview, name="source-overview"),

@@ -5,7 +5,7 @@ gone back to.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
@@ -17,14 +17,16 @@ from dashboard.accounts.people import signed_in
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
 from dashboard.sources import topic_rights
-from dashboard.sources.forms import ProbeForm, SourceForm, mark_of
+from dashboard.sources.forms import DELIMITED, KINDS, ProbeForm, SourceForm, mark_of
 from dashboard.sources.kafka import SHOWN_MESSAGES, KafkaProblem, Sample, check, newest_messages
 from dashboard.sources.legible import as_json, avro_records
 from dashboard.sources.presentation import ShownMessage, present
 from dashboard.sources.reading import ShownField, corrected, found_fields, reading_context
+from dashboard.sources.type_check import fit_words
 from streaming.formats.base import FormatOptions
 from streaming.inference import Inference, infer, infer_objects
 from streaming.registry import schemas_of
+from streaming.sources import FieldType
 
 INFERRED_FROM = 200
 FORMAT_WORDS = {"json": "JSON objects", "csv": "CSV records", "tsv": "TSV records"}
@@ -75,6 +77,39 @@ def source_probe(request: HttpRequest) -> HttpResponse:
     """Look into Kafka as far as is typed; the answer is the part of the page under it."""
     context = _look(request)
     return render(request, "sources/_found.html" if context.get("topic") else "sources/_topics.html", context)
+
+
+@require_POST
+def source_type_check(request: HttpRequest) -> HttpResponse:
+    """Whether the sampled values fit the type that was just chosen for one field."""
+    probe = ProbeForm(request.POST, reader=signed_in(request))
+    names, kinds = request.POST.getlist("field"), request.POST.getlist("kind")
+    number = int(request.POST["checked"]) if request.POST.get("checked", "").isdecimal() else -1
+    types = dict(zip(names, kinds, strict=False))
+    if not probe.is_valid() or not probe.cleaned_data["topic"] or not 0 <= number < len(types):
+        return HttpResponse(status=204)
+    try:
+        sentence = _type_words(probe.cleaned_data, types, names[number])
+    except KafkaProblem as problem:
+        sentence = str(problem)
+    return render(request, "sources/_type_note.html", {"sentence": sentence})
+
+
+def _type_words(cleaned: dict[str, Any], types: dict[str, str], field: str) -> str:
+    """Of the field alone; of a record all columns are needed to find it."""
+    if types[field] not in KINDS:
+        return ""
+    connection: Connection = cleaned["connection"]
+    sample = newest_messages(
+        connection.bootstrap_servers, cleaned["topic"], INFERRED_FROM, connection.security()
+    )
+    written_as = cleaned["format"].removesuffix("-registry")
+    if written_as not in DELIMITED:
+        types = {field: types[field]}
+    by_id = schemas_of(cleaned["registry"]) if cleaned["registry"] else None
+    options = FormatOptions(tuple(types), cleaned["avro_schema"], by_id)
+    values = [message.value for message in sample.messages]
+    return fit_words(values, written_as, options, cast(dict[str, FieldType], types), field)
 
 
 def _look(request: HttpRequest) -> dict[str, Any]:
