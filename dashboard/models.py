@@ -7,7 +7,7 @@ from dashboard.boards.models import Board, FirstBoard, Panel
 from dashboard.connections.models import Connection
 from dashboard.past.models import HistoryPlace, HistoryPolicy, Note, PastWindow, Segment, ShareLink
 from dashboard.planning.models import CalibrationRecord, PlanVersion, ThroughputSample
-from dashboard.queries.models import SavedQuery
+from dashboard.queries.models import QueryVersion, SavedQuery
 from dashboard.sources.models import Source
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Panel",
     "PastWindow",
     "PlanVersion",
+    "QueryVersion",
     "SavedQuery",
     "Seat",
     "Segment",

@@ -186,6 +186,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 # Whose pages may show a dashboard of ours by a share link; no others can frame any page.
 EMBED_ORIGINS = env.list("MILLRACE_EMBED_ORIGINS", default=[])
 
+BIN_DAYS = env.int("MILLRACE_BIN_DAYS", default=30)  # how long what was deleted can be restored
+
 # Where messages lead to, and what alerts may call.
 SITE_ADDRESS = env("MILLRACE_ADDRESS", default="http://127.0.0.1:8000").rstrip("/")
 

@@ -13,6 +13,7 @@ urlpatterns = [
     path("queries/", include("dashboard.queries.urls")),
     path("plan/", include("dashboard.planning.urls")),
     path("alerts/", include("dashboard.alerts.urls")),
+    path("bin/", include("dashboard.bin.urls")),
     path("api/", include("dashboard.api.urls")),
 ]
 

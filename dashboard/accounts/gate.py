@@ -79,8 +79,8 @@ def thing_at(match: ResolverMatch) -> Thing | None:
     if place == "alerts":
         return Alert.with_deleted.select_related("query__source__created_by", "owner").filter(key=key).first()
     if place == "connections":
-        return Connection.objects.select_related("created_by").filter(key=key).first()
-    return Source.objects.select_related("created_by").filter(key=key).first()
+        return Connection.with_deleted.select_related("created_by").filter(key=key).first()
+    return Source.with_deleted.select_related("created_by").filter(key=key).first()
 
 
 def check_address(person: User, request: HttpRequest) -> None:

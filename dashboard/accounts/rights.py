@@ -75,10 +75,9 @@ def unseen_words(thing: Thing) -> tuple[str, str]:
     return bold, f"{first_name(owner)} owns {'it' if is_own else 'its source'} and can give you access."
 
 
-def visible_sources(person: User) -> QuerySet[Source]:
-    return (
-        Source.objects.filter(_seen(person, Source)) if not is_administrator(person) else Source.objects.all()
-    )
+def visible_sources(person: User, *, with_deleted: bool = False) -> QuerySet[Source]:
+    every = (Source.with_deleted if with_deleted else Source.objects).all()
+    return every if is_administrator(person) else every.filter(_seen(person, Source))
 
 
 def visible_boards(person: User) -> QuerySet[Board]:
@@ -118,8 +117,7 @@ def may_see(person: User, thing: Thing) -> bool:
     if is_administrator(person):
         return True
     decider = decided_on(thing)
-    # A dashboard that was deleted is still somebody's, who may bring it back.
-    every = Source.objects if isinstance(decider, Source) else Board.with_deleted
+    every = type(decider).with_deleted  # what is in the bin is still somebody's, who may restore it
     return every.filter(_seen(person, type(decider)), pk=decider.pk).exists()
 
 

@@ -29,16 +29,6 @@ def resume(alert: Alert) -> None:
     alert.save(update_fields=["paused_at", "changed_at"])
 
 
-def delete(alert: Alert) -> None:
-    alert.deleted_at = timezone.now()
-    alert.save(update_fields=["deleted_at"])
-
-
-def restore(alert: Alert) -> None:
-    alert.deleted_at, alert.changed_at = None, timezone.now()
-    alert.save(update_fields=["deleted_at", "changed_at"])
-
-
 def silence(
     alert: Alert, person: User, length: timedelta, reason: str = "", group: Sequence[Any] | None = None
 ) -> Silence:

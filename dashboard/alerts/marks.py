@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from dashboard.alerts.models import Firing
+from dashboard.alerts.models import Alert, Firing
 from dashboard.alerts.words import counted, group_words, number
 
 MOST_FIRINGS = 2_000  # the newest of a range
@@ -17,7 +17,7 @@ Mark = dict[str, Any]
 def firing_marks(firings: QuerySet[Firing], start: datetime, until: datetime) -> dict[str, list[Mark]]:
     """By key of the query, in order of time; groups that fire, or recover, at once share a mark."""
     going_on = Q(resolved_at__isnull=True) | Q(resolved_at__gte=start)
-    found = firings.filter(going_on, fired_at__lt=until, alert__deleted_at__isnull=True)
+    found = firings.filter(going_on, Alert.living("alert__"), fired_at__lt=until)
     newest = list(found.select_related("alert__query")[:MOST_FIRINGS])
     marks: dict[str, list[Mark]] = {}
     for query, mark in sorted(_all_marks(newest, until), key=lambda one: one[1]["time"]):

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.alerts.rules import CONDITIONS, LEAST_PATIENCE_MS, Rule
+from dashboard.bin.models import Binned
 from dashboard.queries.models import SavedQuery, new_key
 from optimizer.group_windows import SessionWindow
 from optimizer.queries import AnyQuery, AnyWindowSpec, Computation, Query
@@ -28,14 +29,7 @@ def group_key(group: GroupKey | list[Any]) -> str:
     return text if len(text) <= KEY_LENGTH else hashlib.sha256(text.encode()).hexdigest()
 
 
-class LiveAlerts(models.Manager["Alert"]):
-    """All alerts but those deleted, which Undo can bring back for a day, and those of deleted queries."""
-
-    def get_queryset(self) -> models.QuerySet["Alert"]:
-        return super().get_queryset().filter(deleted_at__isnull=True, query__deleted_at__isnull=True)
-
-
-class Alert(models.Model):
+class Alert(Binned):
     """A rule about one computation over one window of a query, and who is told. Durations are in ms."""
 
     key = models.SlugField(max_length=16, unique=True, default=new_key)
@@ -61,10 +55,8 @@ class Alert(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="alerts")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(default=timezone.now)  # results from then on count
-    deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects = LiveAlerts()
-    with_deleted = models.Manager["Alert"]()
+    part_of = ("query", "query__source", "query__source__connection")
 
     class Meta:
         ordering = ["name", "pk"]

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django.conf import settings
-from django.db.models import Q
 
 from dashboard.alerts import words
 from dashboard.alerts.models import Alert, Delivery, Evaluation, Firing, Silence
@@ -18,7 +17,6 @@ from dashboard.alerts.models import Alert, Delivery, Evaluation, Firing, Silence
 GROUP_WAIT = timedelta(seconds=5)
 HISTORY_KEPT = timedelta(days=90)
 DELIVERIES_KEPT = timedelta(days=7)
-DELETED_KEPT = timedelta(days=1)
 
 Kind = Literal["news", "reminder"]
 
@@ -165,4 +163,3 @@ def tidy(now: datetime) -> None:
     Firing.objects.filter(resolved_at__lt=now - HISTORY_KEPT).delete()
     Delivery.objects.filter(created_at__lt=now - DELIVERIES_KEPT).delete()
     Silence.objects.filter(until__lt=now - HISTORY_KEPT).delete()
-    Alert.with_deleted.filter(Q(deleted_at__lt=now - DELETED_KEPT)).delete()

@@ -18,6 +18,7 @@ from dashboard.alerts.forms import AlertForm, SilenceForm
 from dashboard.alerts.models import Alert
 from dashboard.alerts.preview import preview
 from dashboard.alerts.states import evaluation_of, is_attended, silenced_until, state_of
+from dashboard.namesakes import note_namesake
 from dashboard.texts import key_typed
 
 HISTORY_SHOWN = 50
@@ -93,6 +94,7 @@ def alert_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         alert = form.save(signed_in(request))
         messages.info(request, f"Saved “{alert.name}”.")
+        note_namesake(request, visible_alerts(signed_in(request)), alert)
         return redirect(alert)
     return _form(request, form)
 
@@ -104,6 +106,7 @@ def alert_edit(request: HttpRequest, key: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         form.save(signed_in(request))
         messages.info(request, f"Saved “{alert.name}”.")
+        note_namesake(request, visible_alerts(signed_in(request)), alert)
         return redirect(alert)
     return _form(request, form)
 
@@ -213,22 +216,6 @@ def alert_pause(request: HttpRequest, key: str) -> HttpResponse:
     else:
         actions.resume(alert)
         messages.info(request, f"Resumed “{alert.name}”.")
-    return redirect(alert)
-
-
-@require_POST
-def alert_delete(request: HttpRequest, key: str) -> HttpResponse:
-    alert = _own(request, key)
-    actions.delete(alert)
-    messages.info(request, f"Deleted “{alert.name}”.", extra_tags=reverse("alert-restore", args=[key]))
-    return redirect("alerts")
-
-
-@require_POST
-def alert_restore(request: HttpRequest, key: str) -> HttpResponse:
-    alert = _own(request, key, deleted=True)
-    actions.restore(alert)
-    messages.info(request, f"“{alert.name}” is back.")
     return redirect(alert)
 
 

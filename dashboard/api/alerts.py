@@ -17,6 +17,7 @@ from dashboard.alerts.forms import AlertForm, SilenceForm, as_typed
 from dashboard.alerts.models import Alert, Delivery, Firing, Silence
 from dashboard.alerts.preview import preview
 from dashboard.alerts.states import state_of
+from dashboard.api import binned
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused, refuse_bad
 from dashboard.api.shapes import Given, Text
@@ -240,16 +241,18 @@ def patch_alert(request: HttpRequest, key: str, sent: AlertChange) -> Any:
     return AlertShown.of(_found(request, key), signed_in(request))
 
 
-@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete an alert")
+@router.delete("/{slug:key}", response={200: binned.Deleted, **REFUSALS}, summary="Delete an alert")
 def remove_alert(request: HttpRequest, key: str) -> Any:
-    """It can be brought back for a day."""
-    actions.delete(_own(request, key))
-    return 204, None
+    """It goes to the bin with its past firings."""
+    return binned.delete(request, _found(request, key))
 
 
-@router.post("/{slug:key}/restore", response={200: AlertShown, **REFUSALS}, summary="Bring an alert back")
+@router.post("/{slug:key}/restore", response={200: AlertShown, **REFUSALS}, summary="Restore an alert")
 def restore_alert(request: HttpRequest, key: str) -> Any:
-    actions.restore(_own(request, key, deleted=True))
+    alert = Alert.with_deleted.select_related("query__source", "owner").filter(key=key).first()
+    if alert is None:
+        raise HttpError(404, f"There is no alert “{key}”.")
+    binned.restore(alert, request)
     return AlertShown.of(_found(request, key), signed_in(request))
 
 
@@ -320,16 +323,16 @@ def _query(request: HttpRequest, key: str) -> SavedQuery:
     return query
 
 
-def _found(request: HttpRequest, key: str, *, deleted: bool = False) -> Alert:
-    known = Alert.with_deleted if deleted else visible_alerts(signed_in(request))
-    alert = known.select_related("query__source", "owner", "evaluation").filter(key=key).first()
-    if alert is None or (deleted and alert.query.deleted_at is not None):
+def _found(request: HttpRequest, key: str) -> Alert:
+    known = visible_alerts(signed_in(request)).select_related("query__source", "owner", "evaluation")
+    alert = known.filter(key=key).first()
+    if alert is None:
         raise HttpError(404, f"There is no alert “{key}”.")
     return alert
 
 
-def _own(request: HttpRequest, key: str, *, deleted: bool = False) -> Alert:
-    alert = _found(request, key, deleted=deleted)
+def _own(request: HttpRequest, key: str) -> Alert:
+    alert = _found(request, key)
     check_may_change(signed_in(request), alert)
     return alert
 

@@ -14,6 +14,7 @@ from dashboard.api import (
     alerts,
     audit,
     backtests,
+    binned,
     boards,
     connections,
     past,
@@ -53,6 +54,7 @@ api.add_router("/groups", people.groups)
 api.add_router("/audit", audit.router)
 api.add_router("/dashboards", boards.router)
 api.add_router("/alerts", alerts.router)
+api.add_router("/bin", binned.router)
 api.add_router("", past.router)
 
 

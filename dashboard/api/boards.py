@@ -1,4 +1,4 @@
-"""Dashboards over the API: make, fill, arrange, duplicate, delete, bring back."""
+"""Dashboards over the API: make, fill, arrange, duplicate, delete, restore."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from ninja.errors import HttpError
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_boards, visible_queries
+from dashboard.api import binned
 from dashboard.api.board_forms import (
     checked_board,
     checked_layout,
@@ -29,6 +30,7 @@ from dashboard.api.board_shapes import (
 )
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS
+from dashboard.bin.actions import delete
 from dashboard.boards import actions
 from dashboard.boards.models import Board, Panel
 from dashboard.boards.sight import Sight, check_may_see_all_of, check_may_see_panel
@@ -90,7 +92,7 @@ def patch_dashboard(request: HttpRequest, key: str, sent: BoardGiven) -> Any:
             board.save(update_fields=["tags"])
         if panels is not None:
             for old in _seen_whole(request, board):
-                actions.remove_panel(old)
+                delete([old], signed_in(request))
             for panel in panels:
                 actions.add_panel(board, panel)
     return _shown(request, board)
@@ -108,20 +110,18 @@ def copy_dashboard(request: HttpRequest, key: str) -> Any:
     return 201, _shown(request, actions.duplicate_board(_found(request, key), signed_in(request)))
 
 
-@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a dashboard")
+@router.delete("/{slug:key}", response={200: binned.Deleted, **REFUSALS}, summary="Delete a dashboard")
 def remove_dashboard(request: HttpRequest, key: str) -> Any:
-    """It can be brought back for a day."""
-    actions.delete_board(_own(request, key))
-    return 204, None
+    """It goes to the bin with its panels, notes and share links."""
+    return binned.delete(request, _found(request, key))
 
 
-@router.post("/{slug:key}/restore", response={200: BoardShown, **REFUSALS}, summary="Bring a dashboard back")
+@router.post("/{slug:key}/restore", response={200: BoardShown, **REFUSALS}, summary="Restore a dashboard")
 def restore_dashboard(request: HttpRequest, key: str) -> Any:
     board = Board.with_deleted.filter(slug=key).first()
     if board is None:
         raise HttpError(404, f"There is no dashboard “{key}”.")
-    check_may_change(signed_in(request), board)
-    actions.restore_board(board)
+    binned.restore(board, request)
     return _shown(request, board)
 
 
@@ -168,21 +168,22 @@ def patch_panel(request: HttpRequest, key: str, panel: int, sent: PanelGiven) ->
     return _shown_panel(request, changed)
 
 
-@router.delete("/{slug:key}/panels/{int:panel}", response={204: None, **REFUSALS}, summary="Remove a panel")
+@router.delete(
+    "/{slug:key}/panels/{int:panel}", response={200: binned.Deleted, **REFUSALS}, summary="Remove a panel"
+)
 def remove_panel(request: HttpRequest, key: str, panel: int) -> Any:
-    """It can be brought back for a day."""
-    actions.remove_panel(_panel(request, key, panel))
-    return 204, None
+    """It goes to the bin."""
+    return binned.delete(request, _panel(request, key, panel))
 
 
 @router.post(
     "/{slug:key}/panels/{int:panel}/restore",
     response={200: PanelShown, **REFUSALS},
-    summary="Bring a panel back",
+    summary="Restore a panel",
 )
 def restore_panel(request: HttpRequest, key: str, panel: int) -> Any:
     found = _panel(request, key, panel, deleted=True)
-    actions.restore_panel(found)
+    binned.restore(found, request)
     return _shown_panel(request, found)
 
 

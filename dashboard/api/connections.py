@@ -8,11 +8,12 @@ from ninja.errors import HttpError
 
 from dashboard.accounts.people import check_may_edit, signed_in
 from dashboard.accounts.rights import check_may_change
+from dashboard.api import binned
 from dashboard.api.forms import checked_connection
 from dashboard.api.pages import Page, PageAsked, page_of
-from dashboard.api.refusals import REFUSALS, Refused
+from dashboard.api.refusals import REFUSALS
 from dashboard.api.shapes import ConnectionSent, ConnectionShown
-from dashboard.connections.actions import change_connection, delete_connection
+from dashboard.connections.actions import change_connection
 from dashboard.connections.models import Connection
 
 router = Router(tags=["Connections"])
@@ -43,13 +44,10 @@ def patch_connection(request: HttpRequest, key: str, sent: ConnectionSent) -> An
     return ConnectionShown.of(_found(key))
 
 
-@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a connection")
+@router.delete("/{slug:key}", response={200: binned.Deleted, **REFUSALS}, summary="Delete a connection")
 def remove_connection(request: HttpRequest, key: str) -> Any:
-    """Refused while sources use it."""
-    problem = delete_connection(_own(request, key), signed_in(request))
-    if problem:
-        raise Refused({"sources": problem})
-    return 204, None
+    """It goes to the bin with its sources and their queries."""
+    return binned.delete(request, _found(key))
 
 
 def _found(key: str) -> Connection:

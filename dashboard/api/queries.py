@@ -1,7 +1,8 @@
-"""Queries over the API: define, change, pause, delete, bring back, and what one would cost."""
+"""Queries over the API: define, change, pause, delete, restore, and what one would cost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -12,8 +13,9 @@ from pydantic import Field
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_queries, visible_sources
+from dashboard.api import binned
 from dashboard.api.forms import checked_query, written_by, written_query
-from dashboard.api.pages import Page, PageAsked, page_of
+from dashboard.api.pages import FARTHEST, Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import QueryChange, QuerySent, QueryShown, Text
 from dashboard.planning import service as planning
@@ -22,6 +24,7 @@ from dashboard.planning.news import note_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.models import SavedQuery, tidy_tags
+from dashboard.queries.versions import FitsNoMore, Shown, go_back, history
 from dashboard.queries.written import Written
 
 router = Router(tags=["Queries"])
@@ -49,6 +52,27 @@ class Cost(Schema):
     saving: float = Field(description="How much cheaper than running alone, 0 to 1.")
     first_result_seconds: float
     words: list[CostCell] = Field(description="The same as the builder says it.")
+
+
+class VersionShown(Schema):
+    """What a query said from then on."""
+
+    number: int
+    made_at: datetime
+    by: str | None
+    changes: list[list[str]] = Field(description="What, before, after.")
+    definition: dict[str, Any]
+
+    @classmethod
+    def of(cls, shown: Shown) -> "VersionShown":
+        version = shown.version
+        return cls(
+            number=version.number,
+            made_at=version.made_at,
+            by=version.person.username if version.person else None,
+            changes=[list(change) for change in shown.changes],
+            definition=version.definition,
+        )
 
 
 @router.get("", response={200: Page[QueryShown], **REFUSALS}, summary="List queries")
@@ -96,19 +120,40 @@ def preview_change(request: HttpRequest, key: str, sent: QueryChange) -> Any:
     return _cost(_rewritten(request, sent, query), editing=query)
 
 
-@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a query")
+@router.delete("/{slug:key}", response={200: binned.Deleted, **REFUSALS}, summary="Delete a query")
 def remove_query(request: HttpRequest, key: str) -> Any:
-    """It can be brought back for a day."""
-    actions.delete_queries([_own(request, key)], signed_in(request))
-    return 204, None
+    """It goes to the bin with its panels and alerts."""
+    return binned.delete(request, _found(key))
 
 
-@router.post("/{slug:key}/restore", response={200: QueryShown, **REFUSALS}, summary="Bring a query back")
+@router.post("/{slug:key}/restore", response={200: QueryShown, **REFUSALS}, summary="Restore a query")
 def restore_query(request: HttpRequest, key: str) -> Any:
+    query = _found(key, deleted=True)
+    return QueryShown.of(query, note_if_unheard(binned.restore(query, request)))
+
+
+@router.get(
+    "/{slug:key}/versions", response={200: list[VersionShown], **REFUSALS}, summary="List its versions"
+)
+def list_versions(request: HttpRequest, key: str) -> Any:
+    """The newest first: who changed what, and when."""
+    return [VersionShown.of(shown) for shown in history(_found(key))]
+
+
+@router.post(
+    "/{slug:key}/versions/{int:number}/restore", response={200: QueryShown, **REFUSALS}, summary="Go back"
+)
+def restore_version(request: HttpRequest, key: str, number: int) -> Any:
+    """Make a query what it was in an earlier version; that is its newest version then."""
+    query = _own(request, key)
+    version = query.versions.filter(number=number).first() if number <= FARTHEST else None
+    if version is None:
+        raise HttpError(404, f"“{query.name}” has no version {number}.")
     try:
-        return _done(request, _own(request, key, deleted=True), actions.restore_queries)
-    except actions.FitsNoMore as problem:
-        raise Refused({"query": str(problem)}) from problem
+        plan = go_back(query, version, signed_in(request))
+    except FitsNoMore as problem:
+        raise Refused({"number": str(problem)}) from problem
+    return QueryShown.of(query, note_if_unheard([plan]))
 
 
 @router.post("/{slug:key}/pause", response={200: QueryShown, **REFUSALS}, summary="Pause a query")
@@ -155,7 +200,7 @@ def _found(key: str, *, deleted: bool = False) -> SavedQuery:
     return query
 
 
-def _own(request: HttpRequest, key: str, *, deleted: bool = False) -> SavedQuery:
-    query = _found(key, deleted=deleted)
+def _own(request: HttpRequest, key: str) -> SavedQuery:
+    query = _found(key)
     check_may_change(signed_in(request), query)
     return query

@@ -9,12 +9,13 @@ from ninja.errors import HttpError
 
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change, visible_sources
+from dashboard.api import binned
 from dashboard.api.forms import checked_settings, checked_source
 from dashboard.api.pages import Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import SourceChange, SourceGiven, SourceShown
 from dashboard.planning import service as planning
-from dashboard.sources.actions import change_source, delete_source, read_again
+from dashboard.sources.actions import change_source, read_again
 from dashboard.sources.models import Source
 
 router = Router(tags=["Sources"])
@@ -68,13 +69,10 @@ def reread_source(request: HttpRequest, key: str) -> Any:
     return SourceShown.of(source)
 
 
-@router.delete("/{slug:key}", response={204: None, **REFUSALS}, summary="Delete a source")
+@router.delete("/{slug:key}", response={200: binned.Deleted, **REFUSALS}, summary="Delete a source")
 def remove_source(request: HttpRequest, key: str) -> Any:
-    """Refused while queries read it."""
-    problem = delete_source(_own(request, key))
-    if problem:
-        raise Refused({"queries": problem})
-    return 204, None
+    """It goes to the bin with its queries, their panels and alerts. The topic in Kafka is not touched."""
+    return binned.delete(request, found_source(key))
 
 
 @router.get("/{slug:key}/plan", response={200: PlanShown, **REFUSALS}, summary="Look at its plan")

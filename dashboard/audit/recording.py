@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from dashboard.accounts.people import first_name
 from dashboard.audit.acting import Actor, actor
 from dashboard.audit.words import changed_words, shown_fields
+from dashboard.bin.models import Binned
 
 Change = list[str | None]  # what, before, after
 
@@ -30,17 +31,20 @@ class Kind:
     verbs: tuple[tuple[str, str, str], ...] = ()  # field, what setting it is called, and unsetting it
 
 
+BINNED = ("deleted_at", "deleted", "restored")
+PAUSED = ("paused_at", "paused", "resumed")
+
 AUDITED: dict[str, Kind] = {
-    "dashboard.Connection": Kind("connection", "name", "key"),
-    "dashboard.Source": Kind("source", "name", "key"),
+    "dashboard.Connection": Kind("connection", "name", "key", verbs=(BINNED,)),
+    "dashboard.Source": Kind("source", "name", "key", verbs=(BINNED,)),
     "dashboard.SavedQuery": Kind(
         "query",
         "name",
         "key",
-        verbs=(("deleted_at", "deleted", "brought back"), ("paused_at", "paused", "resumed")),
+        verbs=(BINNED, PAUSED),
     ),
-    "dashboard.Board": Kind("dashboard", "name", "slug", verbs=(("deleted_at", "deleted", "brought back"),)),
-    "dashboard.Panel": Kind("panel", "title", of="board", verbs=(("deleted_at", "removed", "brought back"),)),
+    "dashboard.Board": Kind("dashboard", "name", "slug", verbs=(BINNED,)),
+    "dashboard.Panel": Kind("panel", "title", of="board", verbs=(("deleted_at", "removed", "restored"),)),
     "dashboard.ShareLink": Kind("link", "label", of="board", verbs=(("revoked_at", "revoked", "opened"),)),
     "dashboard.Note": Kind("note", "text", of="board"),
     "dashboard.HistoryPolicy": Kind("history", "query"),
@@ -48,7 +52,7 @@ AUDITED: dict[str, Kind] = {
         "alert",
         "name",
         "key",
-        verbs=(("deleted_at", "deleted", "brought back"), ("paused_at", "paused", "resumed")),
+        verbs=(BINNED, PAUSED),
     ),
     "dashboard.Silence": Kind("silence", "until", of="alert"),
     "dashboard.ApiToken": Kind("token", "name"),
@@ -56,6 +60,7 @@ AUDITED: dict[str, Kind] = {
     "auth.Group": Kind("group", "name"),
 }
 NOT_AUDITED = {
+    "dashboard.QueryVersion": "it is kept with every change of a query, which is recorded",
     "dashboard.PlanVersion": "it follows from changes; who chose one is recorded by `planning.service`",
     "dashboard.FirstBoard": "what somebody sees first is their own affair",
     "dashboard.HistoryPlace": "it is kept by a process, as results come",
@@ -77,6 +82,7 @@ RIGHTS = (
     Q(kind__in=("person", "group", "source", "access"))
     | Q(kind="session", action="ended")
     | Q(kind="link", action="revoked")
+    | Q(kind="dashboard", action__in=("deleted", "restored"))
 )
 
 
@@ -152,7 +158,7 @@ def _verb(row: Model, after: dict[str, Any]) -> str:
 
 
 def _deleted(sender: type[Model], instance: Model, **kwargs: Any) -> None:
-    _note("deleted", instance, [])
+    _note("deleted for good" if isinstance(instance, Binned) else "deleted", instance, [])
 
 
 def _note(action: str, row: Model, changes: list[Change]) -> None:

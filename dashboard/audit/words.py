@@ -23,6 +23,7 @@ LEFT_OUT = {
     "h",
     "paused_by",
     "paused_why",
+    "deleted_by",
     "for_all",
     "rereads",
 }

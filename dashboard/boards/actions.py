@@ -1,18 +1,14 @@
 """What people do to dashboards, from pages and over the API."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from dashboard.accounts.rights import visible_boards
 from dashboard.boards.forms import free_slug
 from dashboard.boards.places import Place, free_place, laid_out
 from dashboard.models import Board, FirstBoard, Panel
-
-UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays a little longer
 
 
 def places_of(board: Board) -> list[Place]:
@@ -66,34 +62,6 @@ def move_panels(board: Board, places: Mapping[int, Place]) -> None:
     for panel in board.panels.filter(pk__in=places):
         panel.x, panel.y, panel.w, panel.h = places[panel.pk]
         panel.save(update_fields=["x", "y", "w", "h"])
-
-
-@transaction.atomic
-def remove_panel(panel: Panel) -> None:
-    """Off the dashboard; it is kept for Undo and goes for good a day later."""
-    now = timezone.now()
-    Panel.with_deleted.filter(deleted_at__lt=now - UNDO_KEPT).delete()
-    panel.deleted_at = now
-    panel.save(update_fields=["deleted_at"])
-
-
-def restore_panel(panel: Panel) -> None:
-    panel.deleted_at = None
-    panel.save(update_fields=["deleted_at"])
-
-
-@transaction.atomic
-def delete_board(board: Board) -> None:
-    """It is kept for Undo and goes for good a day later."""
-    now = timezone.now()
-    Board.with_deleted.filter(deleted_at__lt=now - UNDO_KEPT).delete()
-    board.deleted_at = now
-    board.save(update_fields=["deleted_at"])
-
-
-def restore_board(board: Board) -> None:
-    board.deleted_at = None
-    board.save(update_fields=["deleted_at"])
 
 
 def star(board: Board, person: User, starred: bool) -> None:

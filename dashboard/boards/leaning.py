@@ -7,10 +7,11 @@ from dashboard.queries.models import SavedQuery
 def lean_anew() -> None:
     """Panels that lean on a deleted query lean on the first of their others that exists, where there is one.
 
-    To be done whenever queries are deleted or brought back: a panel goes with the last of its queries, and
+    To be done whenever queries are deleted or restored: a panel goes with the last of its queries, and
     comes back with whichever is first.
     """
-    for panel in Panel.with_deleted.select_related("query").filter(query__deleted_at__isnull=False):
+    gone = ~SavedQuery.living("query__")
+    for panel in Panel.with_deleted.select_related("query").filter(gone, query__isnull=False):
         keys = [shown["query"] for shown in panel.shown]
         there = {query.key: query for query in SavedQuery.objects.filter(key__in=keys)}
         other = next((there[key] for key in keys if key in there), None)

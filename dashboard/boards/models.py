@@ -7,17 +7,11 @@ from django.db import models
 from django.urls import reverse
 
 from dashboard.accounts.levels import CHANGE, FOR_ALL
+from dashboard.bin.models import Binned
 from dashboard.queries.models import SavedQuery
 
 
-class LiveBoards(models.Manager["Board"]):
-    """All dashboards but those deleted, which are kept for a while so that Undo can bring them back."""
-
-    def get_queryset(self) -> models.QuerySet["Board"]:
-        return super().get_queryset().filter(deleted_at__isnull=True)
-
-
-class Board(models.Model):
+class Board(Binned):
     """A dashboard: a named page of panels."""
 
     slug = models.SlugField(max_length=60, unique=True)
@@ -29,10 +23,6 @@ class Board(models.Model):
     )  # who has signed in may at least
     starred_by = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="starred_boards", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)
-
-    objects = LiveBoards()
-    with_deleted = models.Manager["Board"]()
 
     class Meta:
         ordering = ["name", "pk"]
@@ -51,14 +41,7 @@ class FirstBoard(models.Model):
     board = models.ForeignKey(Board, models.CASCADE, related_name="+")
 
 
-class LivePanels(models.Manager["Panel"]):
-    """Panels that are there and whose query exists; those of a deleted query come back with it on Undo."""
-
-    def get_queryset(self) -> models.QuerySet["Panel"]:
-        return super().get_queryset().filter(deleted_at__isnull=True, query__deleted_at__isnull=True)
-
-
-class Panel(models.Model):
+class Panel(Binned):
     """One place on a dashboard: results of queries, or a text."""
 
     board = models.ForeignKey(Board, models.CASCADE, related_name="panels")
@@ -72,10 +55,8 @@ class Panel(models.Model):
     y = models.PositiveSmallIntegerField(null=True, blank=True)
     w = models.PositiveSmallIntegerField(default=6)
     h = models.PositiveSmallIntegerField(default=19)
-    deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects = LivePanels()
-    with_deleted = models.Manager["Panel"]()
+    part_of = ("board", "query", "query__source", "query__source__connection")
 
     class Meta:
         ordering = [models.F("y").asc(nulls_last=True), "x", "pk"]

@@ -12,8 +12,6 @@ urlpatterns = [
     path("dashboards/<slug:slug>/", views.board, name="board"),
     path("dashboards/<slug:slug>/rename/", views.change_board, name="board-rename"),
     path("dashboards/<slug:slug>/duplicate/", views.duplicate_board, name="board-duplicate"),
-    path("dashboards/<slug:slug>/delete/", views.delete_board, name="board-delete"),
-    path("dashboards/<slug:slug>/restore/", views.restore_board, name="board-restore"),
     path("dashboards/<slug:slug>/star/", views.star_board, name="board-star"),
     path("dashboards/<slug:slug>/first/", views.first_board, name="board-first"),
     path("dashboards/<slug:slug>/panels/", views.add_panel, name="panel-add"),
@@ -21,6 +19,4 @@ urlpatterns = [
     path("dashboards/<slug:slug>/panels/<int:pk>/preview/", editor.preview_panel, name="panel-preview"),
     path("dashboards/<slug:slug>/panels/<int:pk>/rename/", views.rename_panel, name="panel-rename"),
     path("dashboards/<slug:slug>/panels/<int:pk>/duplicate/", views.duplicate_panel, name="panel-duplicate"),
-    path("dashboards/<slug:slug>/panels/<int:pk>/remove/", views.remove_panel, name="panel-remove"),
-    path("dashboards/<slug:slug>/panels/<int:pk>/restore/", views.restore_panel, name="panel-restore"),
 ]

@@ -27,9 +27,10 @@ from dashboard.boards.presentation import panel_view
 from dashboard.boards.sight import Sight, check_may_see_panel
 from dashboard.boards.templates import TEMPLATES, of_one_query
 from dashboard.models import Board, FirstBoard, Panel
+from dashboard.namesakes import note_namesake
 
 ROTATION_SECONDS = (15, 30, 60, 300)
-HAS_PANELS = Q(panels__isnull=False, panels__deleted_at__isnull=True, panels__query__deleted_at__isnull=True)
+HAS_PANELS = Q(panels__isnull=False) & Panel.living("panels__")
 
 
 @require_safe
@@ -76,7 +77,9 @@ def new_board(request: HttpRequest) -> HttpResponse:
     form = NewBoardForm(visible_sources(person), request.POST if request.method == "POST" else None)
     queries = visible_queries(person)
     if request.method == "POST" and form.is_valid():
-        return redirect(actions.make_board(form.cleaned_data["name"], person, form.panels(queries)))
+        made = actions.make_board(form.cleaned_data["name"], person, form.panels(queries))
+        note_namesake(request, visible_boards(person), made)
+        return redirect(made)
     context = {"form": form, "templates": TEMPLATES.values(), "any": queries.exists()}
     return render(request, "boards/new.html", context, status=422 if form.errors else 200)
 
@@ -135,6 +138,8 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         form.save()
         _offer_old_name(request, "name", before, found.name)
+        if before != found.name:
+            note_namesake(request, visible_boards(signed_in(request)), found)
     else:
         messages.error(request, f"Not renamed: {form.errors['name'][0]}")
     return redirect("board", slug=slug)
@@ -144,22 +149,6 @@ def change_board(request: HttpRequest, slug: str) -> HttpResponse:
 def duplicate_board(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
     return redirect(actions.duplicate_board(found, signed_in(request)))
-
-
-@require_POST
-def delete_board(request: HttpRequest, slug: str) -> HttpResponse:
-    found = _board(request, slug)
-    actions.delete_board(found)
-    messages.info(request, f"Deleted “{found.name}”.", extra_tags=reverse("board-restore", args=[slug]))
-    return redirect("boards")
-
-
-@require_POST
-def restore_board(request: HttpRequest, slug: str) -> HttpResponse:
-    found = get_object_or_404(Board.with_deleted, slug=slug)
-    check_may_change(signed_in(request), found)
-    actions.restore_board(found)
-    return redirect(found)
 
 
 @require_POST
@@ -224,22 +213,6 @@ def duplicate_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
     return redirect("board", slug=slug)
 
 
-@require_POST
-def remove_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    """Remove at once, with Undo."""
-    panel = _panel(request, slug, pk)
-    actions.remove_panel(panel)
-    undo = reverse("panel-restore", args=[slug, pk])
-    messages.info(request, f"Removed “{panel.title}”.", extra_tags=undo)
-    return redirect("board", slug=slug)
-
-
-@require_POST
-def restore_panel(request: HttpRequest, slug: str, pk: int) -> HttpResponse:
-    actions.restore_panel(_panel(request, slug, pk, deleted=True))
-    return redirect("board", slug=slug)
-
-
 def _board(request: HttpRequest, slug: str) -> Board:
     """A dashboard that whoever asks may change."""
     found = get_object_or_404(visible_boards(signed_in(request)), slug=slug)
@@ -247,9 +220,8 @@ def _board(request: HttpRequest, slug: str) -> Board:
     return found
 
 
-def _panel(request: HttpRequest, slug: str, pk: int, *, deleted: bool = False) -> Panel:
+def _panel(request: HttpRequest, slug: str, pk: int) -> Panel:
     """A panel that whoever asks may change: on a dashboard that they may change, and not hidden from them."""
-    manager = Panel.with_deleted if deleted else Panel.objects
-    panel: Panel = get_object_or_404(manager, board=_board(request, slug), pk=pk)
+    panel: Panel = get_object_or_404(Panel, board=_board(request, slug), pk=pk)
     check_may_see_panel(signed_in(request), panel)
     return panel

@@ -2,12 +2,9 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import ProtectedError
 
 from dashboard.accounts.people import first_name
-from dashboard.accounts.rights import visible_sources
 from dashboard.connections.forms import ConnectionForm
-from dashboard.connections.models import Connection
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 
@@ -25,16 +22,3 @@ def change_connection(form: ConnectionForm, person: User) -> list[PlanVersion]:
             if source.spec() != before[source.pk] and planning.newest(source) is not None:
                 plans.append(planning.replan(source, cause))
         return plans
-
-
-def delete_connection(connection: Connection, person: User) -> str | None:
-    """Delete the connection, or say why not."""
-    try:
-        connection.delete()
-    except ProtectedError:
-        seen = visible_sources(person).filter(connection=connection)
-        names = [f"“{source.name}”" for source in seen]
-        hidden = connection.sources.count() - len(names)
-        told = ", ".join([*names, *([f"{hidden} that you may not see"] if hidden else [])])
-        return f"Sources still use it: {told}. Delete them or give them another connection first."
-    return None

@@ -86,7 +86,7 @@ class ConnectionForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
-        others = Connection.objects.all()
+        others = Connection.with_deleted.filter(deleted_at=None)
         if self.editing:
             others = others.exclude(pk=self.editing.pk)
         if others.filter(name__iexact=name).exists():

@@ -2,16 +2,18 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 
+from dashboard.bin.models import Binned
 from streaming.security import MECHANISMS, PROTOCOLS, Security
 
 
-class Connection(models.Model):
+class Connection(Binned):
     """Bootstrap servers and what lets us in. Secrets are stored sealed and opened by who dials alone."""
 
     key = models.SlugField(max_length=60, unique=True)  # in addresses; never renamed
-    name = models.CharField(max_length=80, unique=True)
+    name = models.CharField(max_length=80)
     bootstrap_servers = models.CharField(max_length=500)
     protocol = models.CharField(max_length=16, default="PLAINTEXT", choices=[(one, one) for one in PROTOCOLS])
     mechanism = models.CharField(
@@ -30,6 +32,11 @@ class Connection(models.Model):
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(deleted_at=None), name="one_connection_per_name"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

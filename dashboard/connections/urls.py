@@ -9,5 +9,4 @@ urlpatterns = [
     path("new/", views.connection_new, name="connection-new"),
     path("test/", views.connection_test, name="connection-test"),
     path("<slug:key>/", views.connection_page, name="connection"),
-    path("<slug:key>/delete/", views.connection_delete, name="connection-delete"),
 ]

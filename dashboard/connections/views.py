@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dashboard.accounts.people import check_may_edit, signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_sources
-from dashboard.connections.actions import change_connection, delete_connection
+from dashboard.connections.actions import change_connection
 from dashboard.connections.forms import ConnectionForm
 from dashboard.connections.models import Connection
 from dashboard.planning.news import warn_if_unheard
@@ -122,23 +121,3 @@ def _tried(form: ConnectionForm) -> dict[str, Any]:
         return {"problem": problem}
     except SecretProblem as problem:
         return {"problem": KafkaProblem("password", str(problem))}
-
-
-@require_POST
-def connection_delete(request: HttpRequest, key: str) -> HttpResponse:
-    """Delete a connection whose name was typed; refused while sources use it."""
-    connection = get_object_or_404(Connection.objects.select_related("created_by"), key=key)
-    _must_own(request, connection)
-    problem = _delete_problem(connection, request.POST.get("typed_name", ""), signed_in(request))
-    if problem:
-        context = {**_context(request, connection), "delete_problem": problem}
-        return render(request, "connections/form.html", context, status=422)
-    messages.info(request, f"Deleted “{connection.name}”.")
-    return redirect("connections")
-
-
-def _delete_problem(connection: Connection, typed: str, person: User) -> str | None:
-    """Delete the connection, or say why not."""
-    if typed.strip() != connection.name:
-        return f"Type {connection.name} exactly as it is written."
-    return delete_connection(connection, person)

@@ -23,6 +23,7 @@ from dashboard.api.board_shapes import BoardGiven
 from dashboard.api.forms import checked_query, checked_settings, checked_source, person_named, written_query
 from dashboard.api.refusals import Refused, mistakes, refuse_bad
 from dashboard.api.shapes import ConnectionGiven, Given, QuerySent, SourceGiven, Text
+from dashboard.bin.actions import NotRestored, delete, restore
 from dashboard.boards import actions as boards
 from dashboard.boards.leaning import lean_anew
 from dashboard.connections.forms import ConnectionForm
@@ -228,11 +229,23 @@ def _field_in_file(field: str) -> str:
     return "computations" if field.startswith("computation-") else field
 
 
+def _restored(found: Source | Connection | None) -> bool:
+    """Whether it had to be taken out of the bin first."""
+    if found is None or found.deleted_at is None:
+        return False
+    try:
+        restore([found], None)
+    except NotRestored as problem:
+        raise Refused({"key": str(problem)}) from problem
+    return True
+
+
 def _take_connection(entry: Entry, taken: Taken) -> str:
-    found = Connection.objects.filter(key=entry.get("key", "")).first()
+    found = Connection.with_deleted.filter(key=entry.get("key", "")).first()
+    was_deleted = _restored(found)
     before = connection_entry(found) if found else None
     if before is not None and {**before, **entry} == before:
-        return "same"
+        return "changed" if was_deleted else "same"
     kept = _shaped(ConnectionKept, {**(before or {}), **entry})
     connection = found or Connection(key=kept.key)
     connection.created_by = _owner(kept.owner, found.created_by if found else None, taken)
@@ -249,14 +262,15 @@ def _take_connection(entry: Entry, taken: Taken) -> str:
 
 
 def _take_source(entry: Entry, taken: Taken) -> str:
-    found = Source.objects.select_related("connection").filter(key=entry.get("key", "")).first()
+    found = Source.with_deleted.select_related("connection").filter(key=entry.get("key", "")).first()
+    was_deleted = _restored(found)
     before = source_entry(found) if found else None
     if found is None or before is None:
         kept = _shaped(SourceKept, entry)
         made = checked_source(kept).save(_owner(kept.owner, None, taken), key=kept.key)
         return _outcome(None, source_entry(made))
     if {**before, **entry} == before:
-        return "same"
+        return "changed" if was_deleted else "same"
     kept = _shaped(SourceKept, {**before, **entry})
     for name in ("topic", "format"):
         if getattr(kept, name) != before[name]:
@@ -282,7 +296,7 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
     query.take(spec)
     query.tags = tidy_tags(kept.tags)
     query.owner = _owner(kept.owner, query.owner, taken)
-    query.deleted_at = None
+    query.deleted_at = query.deleted_by = None
     if kept.paused != (query.paused_at is not None):
         query.paused_at = timezone.now() if kept.paused else None
         query.paused_by = query.owner if kept.paused else None
@@ -315,12 +329,13 @@ def _take_board(entry: Entry, taken: Taken) -> str:
     kept = _shaped(BoardKept, {**(before or {}), **entry})
     board = found or Board(slug=kept.key)
     checked_board(kept.name, board)
-    board.name, board.tags, board.deleted_at = kept.name, tidy_tags(kept.tags), None
+    board.name, board.tags = kept.name, tidy_tags(kept.tags)
+    board.deleted_at = board.deleted_by = None
     board.owner = _owner(kept.owner, board.owner, taken)
     panels = checked_panels(kept.panels)
     board.save()
     for old in board.panels.all():
-        boards.remove_panel(old)
+        delete([old], None)
     for panel in panels:
         boards.add_panel(board, panel)
     return _outcome(before, board_entry(board))
@@ -343,7 +358,8 @@ def _take_alert(entry: Entry, taken: Taken) -> str:
     refuse_bad(form)
     alert.owner = _owner(kept.owner, alert.owner, taken)
     if alert.deleted_at or (alert.paused_at and not kept.paused):
-        alert.deleted_at, alert.changed_at = None, timezone.now()  # what happened meanwhile does not count
+        alert.deleted_at = alert.deleted_by = None
+        alert.changed_at = timezone.now()  # what happened meanwhile does not count
     if kept.paused != (alert.paused_at is not None):
         alert.paused_at = timezone.now() if kept.paused else None
     form.save(alert.owner)

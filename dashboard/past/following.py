@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 from django.db import OperationalError, close_old_connections
+from django.utils import timezone
 from kafka import KafkaConsumer, TopicPartition
 
+from dashboard.bin.actions import empty as empty_bin
 from dashboard.live.messages import MeterMessage
 from dashboard.live.meters import process_meters
 from dashboard.past.known import known_windows
@@ -128,6 +130,7 @@ class Follower:
             if now - tidied_at >= TIDY_SECONDS:
                 self._writer.tidy(known, _wall_clock())
                 process_meters.keep_only(set(Source.objects.values_list("key", flat=True)))
+                empty_bin(timezone.now())
                 tidied_at = now
         self._writer.flush(place, known_windows())
 

@@ -27,9 +27,10 @@ def make_link(board: Board, person: User, label: str, expires_at: datetime) -> t
 
 @sensitive_variables("token")
 def open_link(token: str) -> ShareLink | None:
-    """The link of a token; None if it is unknown, revoked or has expired, or who made it is locked out."""
+    """The link of a token; None if it is unknown, revoked or has expired, if its dashboard is in the bin, or
+    if who made it is locked out."""
     row = ShareLink.objects.select_related("board", "made_by").filter(digest=_digest(token)).first()
-    if row is None or not row.is_open or not row.made_by.is_active:
+    if row is None or not row.is_open or row.board.deleted_at is not None or not row.made_by.is_active:
         return None
     now = timezone.now()
     if row.last_used_at is None or now - row.last_used_at > USE_NOTED_EVERY:

@@ -13,6 +13,7 @@ from dashboard.models import PlanVersion, Source
 from dashboard.planning import service
 from dashboard.planning.changes import change_picture, differences
 from dashboard.planning.figures import saved_queries
+from dashboard.planning.needs import needs_of
 from dashboard.planning.news import warn_if_unheard
 from dashboard.planning.views import running_plan
 from dashboard.planning.what_if_views import preview_context
@@ -61,6 +62,8 @@ def version(request: HttpRequest, key: str, number: int) -> HttpResponse:
         "changes": differences(before, plan),
         "change_picture": change_picture(before, plan),
         "is_newest": found == newest,
+        "number": number,
+        "needs": needs_of(found, signed_in(request)) if found != newest else None,
         "may_change": may_change(signed_in(request), found.source),
     }
     return render(request, "planning/version.html", context)
@@ -81,6 +84,8 @@ def back_preview(request: HttpRequest, key: str, number: int) -> HttpResponse:
         "button": f"Go back to plan {number}",
         "back": reverse("plan-version", args=[key, number]),
         "back_words": f"Plan {number}",
+        "number": number,
+        "needs": needs_of(found, signed_in(request)),
     }
     return render(request, "planning/preview.html", context)
 

@@ -171,7 +171,7 @@ def _choice_words(version: PlanVersion) -> str:
 
 def _newest_locked(source: Source) -> PlanVersion | None:
     """One after another per source: versions count up, and no query is forgotten between two of them."""
-    Source.objects.select_for_update().get(pk=source.pk)
+    Source.with_deleted.select_for_update().get(pk=source.pk)
     return newest(source)
 
 
@@ -195,7 +195,8 @@ def newest(source: Source) -> PlanVersion | None:
 
 def publish_pending() -> int:
     """Tell the job of every newest plan that it has not heard of; the number that went out."""
-    return sum(_try_to_publish(source) for source in Source.objects.all() if _is_pending(newest(source)))
+    every = Source.with_deleted.select_related("connection")  # of one in the bin, that nothing reads it
+    return sum(_try_to_publish(source) for source in every if _is_pending(newest(source)))
 
 
 def _is_pending(version: PlanVersion | None) -> bool:

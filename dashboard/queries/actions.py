@@ -1,7 +1,6 @@
 """What people do to queries; each change makes a new plan of the source, in one transaction with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
 from textwrap import shorten
 
 from django.contrib.auth.models import User
@@ -9,16 +8,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.accounts.people import first_name
-from dashboard.boards.leaning import lean_anew
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import replan
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.sources.models import Source
-from optimizer.queries import InvalidQuery, QuerySpec
-from streaming.spec import check_fields
+from optimizer.queries import QuerySpec
 
 LONGEST_QUOTE = 80  # characters of an expression
-UNDO_KEPT = timedelta(days=1)  # the page offers Undo for seconds; the row stays a little longer
 
 
 @transaction.atomic
@@ -36,42 +32,6 @@ def change_query(query: SavedQuery, spec: QuerySpec, person: User) -> PlanVersio
     query.take(spec)
     query.save()
     return replan(query.source, f"{first_name(person)} changed “{query.name}”")
-
-
-@transaction.atomic
-def delete_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
-    """Take queries out of the plan; their rows are kept for Undo and go for good a day later."""
-    now = timezone.now()
-    SavedQuery.with_deleted.filter(deleted_at__lt=now - UNDO_KEPT).delete()
-    for query in queries:
-        query.deleted_at = now
-        query.save(update_fields=["deleted_at"])
-    lean_anew()
-    return _replanned(queries, person, "deleted")
-
-
-class FitsNoMore(Exception):
-    """The fields of the source were changed while the query was away; said as it is."""
-
-
-@transaction.atomic
-def restore_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
-    """Raises FitsNoMore; then none is brought back."""
-    for query in queries:
-        _check_fits(query)
-        query.deleted_at = None
-        query.save(update_fields=["deleted_at"])
-    lean_anew()
-    return _replanned(queries, person, "brought back")
-
-
-def _check_fits(query: SavedQuery) -> None:
-    try:
-        check_fields(query.spec(), query.source.types)
-    except InvalidQuery as problem:
-        raise FitsNoMore(
-            f"“{query.name}” does not fit the fields of “{query.source.name}” any more: {problem.sentence}"
-        ) from problem
 
 
 @transaction.atomic

@@ -2,16 +2,21 @@
 
 import secrets
 from collections.abc import Iterable
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from dashboard.accounts.people import first_name
+from dashboard.audit.acting import actor
+from dashboard.bin.models import Binned
 from dashboard.sources.models import Source
 from optimizer.queries import AnyQuery, QuerySpec
 
 TAG_LENGTH = 40
+DEFINITION = ("name", "computations", "windows", "group_by", "where")  # what its versions keep
 _KEY_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that is mistaken for another
 
 
@@ -26,14 +31,7 @@ def tidy_tags(typed: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(tag for tag in tags if tag))
 
 
-class LiveQueries(models.Manager["SavedQuery"]):
-    """All queries but those deleted, which are kept for a while so that Undo can bring them back."""
-
-    def get_queryset(self) -> models.QuerySet["SavedQuery"]:
-        return super().get_queryset().filter(deleted_at__isnull=True)
-
-
-class SavedQuery(models.Model):
+class SavedQuery(Binned):
     """A multi-window query of one person over one source."""
 
     key = models.SlugField(max_length=16, unique=True, default=new_key)
@@ -51,10 +49,8 @@ class SavedQuery(models.Model):
     )
     paused_why = models.TextField(default="", blank=True)  # where Millrace paused it by itself
     created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects = LiveQueries()
-    with_deleted = models.Manager["SavedQuery"]()
+    part_of = ("source", "source__connection")
 
     class Meta:
         ordering = ["name", "pk"]
@@ -64,6 +60,19 @@ class SavedQuery(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("query", args=[self.key])
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Whoever changes what it says, by whichever way, leaves a version behind."""
+        super().save(*args, **kwargs)
+        if kwargs.get("update_fields") is None:
+            self._keep_version()
+
+    def _keep_version(self) -> None:
+        definition = {name: getattr(self, name) for name in DEFINITION}
+        newest = self.versions.first()
+        if newest is None or newest.definition != definition:
+            number = newest.number + 1 if newest else 1
+            self.versions.create(number=number, definition=definition, person_id=actor().person)
 
     def spec(self) -> QuerySpec:
         return QuerySpec.from_json(
@@ -96,3 +105,23 @@ class SavedQuery(models.Model):
     def computes(self) -> str:
         """What it computes, in words."""
         return ", ".join(one.words for one in self.spec().computations)
+
+
+class QueryVersion(models.Model):
+    """What a query said from one change to the next, and who changed it."""
+
+    query = models.ForeignKey(SavedQuery, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()  # from 1 on
+    definition = models.JSONField()  # the fields of DEFINITION, as the query has them
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["query", "number"], name="one_version_per_number")]
+
+    def __str__(self) -> str:
+        return f"Version {self.number} of {self.query}"
+
+    def spec(self) -> QuerySpec:
+        return QuerySpec.from_json(self.definition)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from dashboard.queries import backtest_views, views
+from dashboard.queries import backtest_views, version_views, views
 
 urlpatterns = [
     path("", views.query_list, name="queries"),
@@ -21,6 +21,6 @@ urlpatterns = [
     path("<slug:key>/", views.query_page, name="query"),
     path("<slug:key>/edit/", views.query_edit, name="query-edit"),
     path("<slug:key>/tags/", views.query_tags, name="query-tags"),
-    path("<slug:key>/delete/", views.query_delete, name="query-delete"),
-    path("<slug:key>/restore/", views.query_restore, name="query-restore"),
+    path("<slug:key>/versions/", version_views.versions, name="query-versions"),
+    path("<slug:key>/versions/<int:number>/restore/", version_views.restore, name="query-version-restore"),
 ]

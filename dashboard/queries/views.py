@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dashboard.accounts.people import first_name, signed_in
 from dashboard.accounts.rights import check_may_change, may_change, visible_queries, visible_sources
 from dashboard.live.meters import process_meters
+from dashboard.namesakes import namesake, note_namesake
 from dashboard.past.known import kept
 from dashboard.planning import service as planning
 from dashboard.planning.figures import query_shares, running_loads
@@ -28,7 +29,7 @@ from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.sampling import Busy, NoPreview, sampled
 from dashboard.queries.states import state_of, warnings_of
 from dashboard.queries.templates import fitting, from_template
-from dashboard.queries.windows_text import spoken, summary
+from dashboard.queries.windows_text import skipping, spoken, summary
 from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_written, shown_text
 from dashboard.sources.forms import FORMAT_CHOICES
 from dashboard.sources.models import Source
@@ -83,8 +84,6 @@ BULK = {
     # what is asked for: how it is done, what is said, and what undoes it
     "pause": (actions.pause_queries, "Paused {}.", "resume"),
     "resume": (actions.resume_queries, "Resumed {}.", "pause"),
-    "delete": (actions.delete_queries, "Deleted {}.", "restore"),
-    "restore": (actions.restore_queries, "Brought back {}.", ""),
 }
 
 
@@ -93,23 +92,18 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
     """Do the same to several queries; all of them, or none where one is not this person's to change."""
     asked = request.GET.get("do") or request.POST.get("do", "")
     if asked not in BULK:
-        return HttpResponseBadRequest("Say what to do: pause, resume, delete or restore.")
+        return HttpResponseBadRequest("Say what to do: pause or resume.")
     keys = request.GET.getlist("key") or request.POST.getlist("key")
-    queries = [_own_query(request, key_typed(key), deleted=asked == "restore") for key in dict.fromkeys(keys)]
+    queries = [_own_query(request, key_typed(key)) for key in dict.fromkeys(keys)]
     if not queries:
         messages.info(request, "Nothing chosen: tick the queries first.")
         return redirect("queries")
     act, said, undone_by = BULK[asked]
-    try:
-        plans = act(queries, signed_in(request))
-    except actions.FitsNoMore as problem:
-        messages.error(request, str(problem))
-        return redirect("queries")
-    asked_from = request.GET.get("from") or request.POST.get("from")
-    on_page = asked_from == "page" and asked in ("pause", "resume")  # of the one query, which is still there
+    plans = act(queries, signed_in(request))
+    on_page = (request.GET.get("from") or request.POST.get("from")) == "page"  # of the one query
     asked_back = [("do", undone_by), *(("key", query.key) for query in queries)]
     back = urlencode([*asked_back, ("from", "page")] if on_page else asked_back)
-    undo = f"{reverse('query-bulk')}?{back}" if undone_by else ""
+    undo = f"{reverse('query-bulk')}?{back}"
     messages.info(request, said.format(actions.named(queries)), extra_tags=undo)
     for plan in plans[:1]:
         warn_if_unheard(request, plan)
@@ -156,6 +150,7 @@ def query_new(request: HttpRequest) -> HttpResponse:
         return render(request, "queries/form.html", written_context(request, written), status=422)
     query, plan = actions.add_query(source, checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
+    note_namesake(request, visible_queries(signed_in(request)), query)
     return redirect(query)
 
 
@@ -188,13 +183,13 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
         )
     plan = actions.change_query(query, written.checked.answerable, signed_in(request))
     _tell(request, plan, f"Saved “{query.name}”.")
+    note_namesake(request, visible_queries(signed_in(request)), query)
     return redirect(query)
 
 
-def _own_query(request: HttpRequest, key: str, *, deleted: bool = False) -> SavedQuery:
+def _own_query(request: HttpRequest, key: str) -> SavedQuery:
     """The query, if this person may change it."""
-    manager = SavedQuery.with_deleted if deleted else SavedQuery.objects
-    query = get_object_or_404(manager.select_related("source", "owner"), key=key)
+    query = get_object_or_404(SavedQuery.objects.select_related("source", "owner"), key=key)
     check_may_change(signed_in(request), query)
     return query
 
@@ -298,6 +293,8 @@ def _form_context(
         "source_format": _FORMATS.get(draft.source.format, "") if draft.source else "",
         "window_chips": [spoken(window) for window in looked_at.windows],
         "filter_left_out": looked_at.filter_left_out,
+        "skipping": skipping(looked_at.windows),
+        "namesake": namesake(visible_queries(signed_in(request)), draft.name, besides=editing),
     }
     if looked_at.answerable is not None and draft.source is not None:
         preview = planning.preview(draft.source, looked_at.answerable, replacing=editing)
@@ -329,35 +326,17 @@ def query_page(request: HttpRequest, key: str) -> HttpResponse:
             for spec in query.spec().windows
         ],
         "window_words": summary(query.spec().windows),
+        "skipping": skipping(query.spec().windows),
         "plan": planning.newest(query.source),
         "state": state_of(query, warnings_of([query]).get(query.key, "")),
         "may_change": may_change(signed_in(request), query),
         "history": kept(query),
+        "version": query.versions.select_related("person").first(),
     }
     return render(request, "queries/page.html", context)
 
 
-@require_POST
-def query_delete(request: HttpRequest, key: str) -> HttpResponse:
-    query = _own_query(request, key)
-    [plan] = actions.delete_queries([query], signed_in(request))
-    _tell(request, plan, f"Deleted “{query.name}”.", undo=reverse("query-restore", args=[query.key]))
-    return redirect("queries")
-
-
-@require_POST
-def query_restore(request: HttpRequest, key: str) -> HttpResponse:
-    query = _own_query(request, key, deleted=True)
-    try:
-        [plan] = actions.restore_queries([query], signed_in(request))
-    except actions.FitsNoMore as problem:
-        messages.error(request, str(problem))
-        return redirect("queries")
-    _tell(request, plan, f"“{query.name}” is back.")
-    return redirect(query)
-
-
-def _tell(request: HttpRequest, plan: PlanVersion, done: str, undo: str = "") -> None:
+def _tell(request: HttpRequest, plan: PlanVersion, done: str) -> None:
     """Say what was done, and whether the job knows of it."""
-    messages.info(request, done, extra_tags=undo)
+    messages.info(request, done)
     warn_if_unheard(request, plan)

@@ -169,3 +169,24 @@ def _family_words(family: list[AnyWindowSpec]) -> str:
         return ", ".join(spoken(spec) for spec in family)
     sizes = [spaced(spec.window().range) for spec in before if isinstance(spec, WindowSpec)]
     return ", ".join([*sizes, spoken(last)])
+
+
+def skipping(windows: Iterable[AnyWindowSpec]) -> list[str]:
+    """A sentence for each window between whose results events are in none.
+
+    >>> skipping(parse_windows("10s every 1m; 1m every 10s; 10 events every 100"))
+    ['10 s every 1 m skips events: those of 50 s of every 1 m are in no window.', \
+'10 events every 100 skips events: 90 of every 100 are in no window.']
+    """
+    return [sentence for spec in windows if (sentence := _skipped(spec))]
+
+
+def _skipped(spec: AnyWindowSpec) -> str:
+    if isinstance(spec, CountSpec) and spec.every > spec.count:
+        missed, every = f"{spec.every - spec.count:,}", f"{spec.every:,}"
+    elif isinstance(spec, WindowSpec) and spec.window().slide > spec.window().range:
+        window = spec.window()
+        missed, every = f"those of {spaced(window.slide - window.range)}", spaced(window.slide)
+    else:
+        return ""
+    return f"{spoken(spec)} skips events: {missed} of every {every} are in no window."

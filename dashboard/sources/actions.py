@@ -7,7 +7,6 @@ from dashboard.accounts.people import first_name
 from dashboard.audit.recording import record
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
-from dashboard.planning.wire import WireDown
 from dashboard.sources.forms import SettingsForm
 from dashboard.sources.models import Source
 
@@ -33,18 +32,3 @@ def read_again(source: Source, person: User) -> PlanVersion | str:
         known.save(update_fields=["rereads"])
         record("read again", "source", known.name, key=known.key)
         return planning.replan(known, f"{first_name(person)} had {known.name} read again")
-
-
-def delete_source(source: Source) -> str | None:
-    """Delete the source, or say why not."""
-    with transaction.atomic():
-        Source.objects.select_for_update().get(pk=source.pk)
-        names = [f"“{query.name}”" for query in source.queries.all()]
-        if names:
-            return f"Queries still read it: {', '.join(names)}. Delete them first."
-        try:
-            planning.retire(source)
-        except WireDown as error:
-            return f"Not deleted, because the job cannot be told: {error} Try again once it does."
-        source.delete()
-    return None

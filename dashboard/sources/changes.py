@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST
 from dashboard.accounts.people import signed_in
 from dashboard.accounts.rights import check_may_change
 from dashboard.planning.news import warn_if_unheard
-from dashboard.sources.actions import change_source, delete_source, read_again
+from dashboard.sources.actions import change_source, read_again
 from dashboard.sources.forms import SettingsForm
 from dashboard.sources.models import Source
 from dashboard.sources.views import page_context
@@ -43,27 +43,8 @@ def source_read_again(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(f"{source.get_absolute_url()}?tab=dead-letters")
 
 
-@require_POST
-def source_delete(request: HttpRequest, key: str) -> HttpResponse:
-    """Delete a source whose name was typed; refused while queries read it."""
-    source = _own_source(request, key)
-    problem = _delete_problem(source, request.POST.get("typed_name", ""))
-    if problem:
-        context = {**page_context(request, source, "settings"), "delete_problem": problem}
-        return render(request, "sources/page.html", context, status=422)
-    messages.info(request, f"Deleted “{source.name}”.")
-    return redirect("sources")
-
-
 def _own_source(request: HttpRequest, key: str) -> Source:
     """The source, if this person may change it."""
     source = get_object_or_404(Source.objects.select_related("created_by"), key=key)
     check_may_change(signed_in(request), source)
     return source
-
-
-def _delete_problem(source: Source, typed: str) -> str | None:
-    """Delete the source, or say why not."""
-    if typed.strip() != source.name:
-        return f"Type {source.name} exactly as it is written."
-    return delete_source(source)

@@ -164,7 +164,7 @@ class ReadingForm(forms.Form):
 
     def _others(self) -> models.QuerySet[Source]:
         """The sources that may not have the same name."""
-        return Source.objects.all()
+        return Source.with_deleted.filter(deleted_at=None)
 
     def clean_allowed_lateness(self) -> int:
         return _duration(self.cleaned_data["allowed_lateness"])

@@ -2,18 +2,20 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 
 from dashboard.accounts.levels import FOR_ALL, SEE
+from dashboard.bin.models import Binned
 from dashboard.connections.models import Connection
 from streaming.sources import FUTURE_BOUND_MS, READ_COMMITTED, FieldType, SourceSpec
 
 
-class Source(models.Model):
+class Source(Binned):
     """A Kafka topic with its connection, format, schema, event-time field and allowed lateness."""
 
     key = models.SlugField(max_length=60, unique=True)  # the SourceSpec's id: on the wire, never renamed
-    name = models.CharField(max_length=80, unique=True)
+    name = models.CharField(max_length=80)
     connection = models.ForeignKey(Connection, models.PROTECT, related_name="sources")
     topic = models.CharField(max_length=249)  # Kafka's own limit
     format = models.CharField(max_length=16, default="json")
@@ -36,8 +38,13 @@ class Source(models.Model):
     for_all = models.CharField(max_length=6, choices=FOR_ALL, default=SEE)  # who has signed in may at least
     created_at = models.DateTimeField(auto_now_add=True)
 
+    part_of = ("connection",)
+
     class Meta:
         ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["name"], condition=Q(deleted_at=None), name="one_source_per_name")
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -44,10 +44,10 @@ def readable(person: User, connection: Connection, topics: Iterable[str]) -> lis
 
 
 def hidden_topics(person: User, connection: Connection) -> set[str]:
-    """Topics of a cluster that sources read, but none that this person may see."""
-    here = [one.pk for one in Connection.objects.all() if _same_cluster(one, connection)]
-    read = Source.objects.filter(connection__in=here)
-    seen = visible_sources(person).filter(connection__in=here)
+    """Topics of a cluster that sources read, those in the bin too, but none that this person may see."""
+    here = [one.pk for one in Connection.with_deleted.all() if _same_cluster(one, connection)]
+    read = Source.with_deleted.filter(connection__in=here)
+    seen = visible_sources(person, with_deleted=True).filter(connection__in=here)
     return set(read.values_list("topic", flat=True)) - set(seen.values_list("topic", flat=True))
 
 

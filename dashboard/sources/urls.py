@@ -42,5 +42,4 @@ urlpatterns = [
     ),
     path("<slug:key>/read-again/", changes.source_read_again, name="source-read-again"),
     path("<slug:key>/settings/", changes.source_settings, name="source-settings"),
-    path("<slug:key>/delete/", changes.source_delete, name="source-delete"),
 ]

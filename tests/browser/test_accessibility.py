@@ -32,6 +32,7 @@ EMPTY = (
     "/connections/",
     "/plan/",
     "/alerts/",
+    "/bin/",
     "/tokens/",
 )
 API = "/api/"
@@ -83,6 +84,8 @@ class Things:
             "/panels/<int:pk>": f"/panels/{self.panel}",
             "/history/<slug:key>": f"/history/{self.query}",
             "/alerts/<slug:key>": f"/alerts/{self.alert}",
+            "/bin/<slug:kind>/delete/": f"/bin/query/delete/?key={self.query}",
+            "<slug:kind>": "query",
             "<slug:strategy>": "no_share",
             "<str:tree_id>": "1",
             "<str:task>": "none",
@@ -117,6 +120,8 @@ class Program:
             for one in self.request.get(f"/api/{what}", headers=self.headers).json()["items"]:
                 answer = self.request.delete(f"/api/{what}/{one['key']}", headers=self.headers)
                 assert answer.ok, answer.text()
+        for one in reversed(self.request.get("/api/bin", headers=self.headers).json()["items"]):
+            self.request.delete(f"/api/bin/{one['kind']}/{one['key']}", headers=self.headers)
 
 
 @pytest.fixture(scope="module")
@@ -345,6 +350,29 @@ def test_pages_for_when_something_is_wrong(walk: Walk) -> None:
         rendered = render_to_string(template)
         walk.page.goto("/wrong/")
         walk.look(template)
+    walk.check()
+
+
+def test_to_the_bin_and_back_by_the_keyboard(walk: Walk, things: Things) -> None:
+    page = walk.page
+    page.goto(f"/queries/{things.query}/")
+    page.get_by_role("link", name="Delete").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Delete “Warmth”?")).to_be_visible()
+    expect(page.locator(".goes-along")).to_contain_text("Too warm: not firing")
+    page.get_by_role("button", name="Delete query").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Deleted “Warmth”.")).to_be_visible()
+    walk.go("/bin/", until="table.list")
+    page.get_by_role("link", name="Delete query Warmth for good").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("This cannot be undone.")).to_be_visible()
+    walk.look("deleting for good")
+    page.get_by_role("link", name="Cancel").press("Enter")
+    page.get_by_role("button", name="Restore query Warmth").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Restored “Warmth”.")).to_be_visible()
+    page.wait_for_url(f"**/queries/{things.query}/")
     walk.check()
 
 

@@ -461,6 +461,7 @@ def test_a_dashboard_is_made_of_a_query_in_one_click_starred_copied_deleted_and_
     copy = page.locator("#page-title").inner_text()
     page.wait_for_load_state()
     page.get_by_label("Menu of this dashboard").click()
+    page.get_by_role("link", name="Delete dashboard").click()
     page.get_by_role("button", name="Delete dashboard").click()
     expect(page.locator("table.list")).not_to_contain_text(copy)
     page.get_by_role("button", name="Undo").click()

@@ -426,11 +426,13 @@ def test_the_list_is_live_and_searched_and_queries_are_paused_copied_deleted_and
     for name in ("Events", "Events, copy"):
         _row(page, name).get_by_role("checkbox").check()
     page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("button", name="Delete 2 queries").click()
     expect(page.get_by_text("Deleted 2 queries.")).to_be_visible()
     expect(_row(page, "Events")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(_row(page, "Events, copy")).to_have_count(1)
-    _row(page, "Events, copy").get_by_role("button", name="Delete Events, copy").click()
+    _row(page, "Events, copy").get_by_role("link", name="Delete Events, copy").click()
+    page.get_by_role("button", name="Delete query").click()
     expect(page.get_by_text("Deleted “Events, copy”.")).to_be_visible()
     expect(_row(page, "Events")).to_have_count(1)
 

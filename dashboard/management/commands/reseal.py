@@ -8,6 +8,7 @@ from django.db import transaction
 from dashboard.alerts.models import Alert
 from dashboard.connections.models import Connection
 from dashboard.planning import service as planning
+from dashboard.sources.models import Source
 from streaming.security import SecretProblem, reseal
 
 
@@ -15,7 +16,7 @@ class Command(BaseCommand):
     help = "Seal the secrets of all connections with the first key in MILLRACE_SECRETS_KEY."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        connections = Connection.objects.exclude(sealed_password="", sealed_key="")
+        connections = Connection.with_deleted.exclude(sealed_password="", sealed_key="")
         with transaction.atomic():
             for connection in connections:
                 self._reseal(connection)
@@ -38,6 +39,6 @@ class Command(BaseCommand):
         except SecretProblem as problem:
             raise CommandError(f"Connection “{connection.name}”: {problem} Nothing was changed.") from problem
         connection.save(update_fields=["sealed_password", "sealed_key"])
-        for source in connection.sources.all():
+        for source in Source.with_deleted.filter(connection=connection):
             if planning.newest(source) is not None:
                 planning.replan(source, f"The secrets of the connection {connection.name} were sealed anew")

@@ -28,7 +28,7 @@ CHANGING = ("post", "put", "patch", "delete")
 # Addresses with a parameter that names no source, query, dashboard or connection: who may use them is tested
 # where they are.
 OTHERS = re.compile(
-    r"^(api/)?(account|tokens|notices|people|groups|password|audit|(queries/)?backtests|plan/verified|shared)\b"
+    r"^(api/)?(account|tokens|notices|people|groups|password|audit|(queries/)?backtests|plan/verified|shared|bin)\b"
 )
 
 

@@ -22,6 +22,7 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 
 from dashboard.accounts.tokens import make_token
 from dashboard.api.api import described
+from dashboard.bin.actions import delete
 from dashboard.models import Alert, Board, Note, Panel, SavedQuery
 from dashboard.past.links import make_link
 from dashboard.queries.backtests import BackTest
@@ -58,6 +59,14 @@ def ended_backtest(query: SavedQuery, person: User) -> BackTest:
     return test
 
 
+def binned_alert(query: SavedQuery, person: User) -> Alert:
+    alert = Alert.objects.create(
+        query=query, name="Gone", computation="max(temp)", window="1m/10s", condition="above", owner=person
+    )
+    delete([alert], person)
+    return alert
+
+
 @pytest.mark.parametrize("mode", GenerationMode)
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode: GenerationMode) -> None:
@@ -71,7 +80,7 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
     )
     note = Note.objects.create(board=board, time=0, text="Deployed", author=ana)
     link, _ = make_link(board, ana, "hall", timezone.now() + timedelta(days=1))
-    numbers = {"notes": note.pk, "links": link.pk}
+    numbers = {"notes": note.pk, "links": link.pk, "versions": 1}
     keys = {
         "connections": hot.source.connection.key,
         "sources": hot.source.key,
@@ -79,6 +88,7 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
         "backtests": ended_backtest(hot, ana).key,
         "dashboards": board.slug,
         "alerts": alert.key,
+        "bin": binned_alert(hot, ana).key,
     }
     headers = {"Authorization": f"Bearer {make_token(ana, 'schemathesis', None)[1]}"}
 
@@ -94,6 +104,8 @@ def test_no_call_fails(ana: User, hot: SavedQuery, method: str, path: str, mode:
         case.call_and_validate(headers=headers, checks=CHECKS)
         if "{key}" in path:
             case.path_parameters["key"] = keys[path.split("/")[2]]  # chance would rarely find it
+            if "{kind}" in path:
+                case.path_parameters["kind"] = "alert"
             if "{panel}" in path:
                 case.path_parameters["panel"] = panel.pk
             if "{number}" in path:

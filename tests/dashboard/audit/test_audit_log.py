@@ -56,15 +56,19 @@ def test_a_change_over_the_api_names_the_token(ana: User, hot: SavedQuery) -> No
 
 
 @pytest.mark.parametrize(
-    ("call", "action"),
-    [("pause", "paused"), ("delete", "deleted")],
+    ("address", "action"),
+    [
+        ("/queries/bulk/?do=pause", "paused"),
+        ("/queries/bulk/?do=resume", "resumed"),
+        ("/bin/query/delete/", "deleted"),
+        ("/bin/query/restore/", "restored"),
+    ],
 )
-def test_actions_have_their_own_words(as_ana: Client, hot: SavedQuery, call: str, action: str) -> None:
-    as_ana.post("/queries/bulk/", {"do": call, "key": hot.key})
+def test_actions_have_their_own_words(as_ana: Client, hot: SavedQuery, address: str, action: str) -> None:
+    if action in ("resumed", "restored"):
+        as_ana.post(address.replace("resume", "pause").replace("restore", "delete"), {"key": hot.key})
+    as_ana.post(address, {"key": hot.key})
     assert newest(kind="query").action == action
-    undone = {"pause": "resume", "delete": "restore"}[call]
-    as_ana.post("/queries/bulk/", {"do": undone, "key": hot.key})
-    assert newest(kind="query").action == {"pause": "resumed", "delete": "brought back"}[call]
 
 
 def test_who_chose_a_plan_is_in_the_log(as_ana: Client, ana: User, hot: SavedQuery, sensors: Source) -> None:

@@ -190,20 +190,6 @@ def test_another_name_alone_makes_no_plan(
     assert newest is not None and newest.version == 1
 
 
-def test_deleting_needs_the_name_and_no_source(as_ana: Client, guarded: Connection) -> None:
-    assert "exactly as it is written" in _delete(as_ana, "Guarde")
-    source_at(key="s", name="Plant sensors", topic="t")
-    Source.objects.update(connection=guarded)
-    assert "Sources still use it: “Plant sensors”." in _delete(as_ana, "Guarded")
-    Source.objects.all().delete()
-    _delete(as_ana, "Guarded")
-    assert not Connection.objects.filter(name="Guarded").exists()
-
-
-def _delete(client: Client, name: str) -> str:
-    return client.post("/connections/guarded/delete/", {"typed_name": name}).content.decode()
-
-
 def test_a_teammate_looks_and_uses_but_neither_changes_nor_tries_the_secrets(
     as_bo: Client, guarded: Connection
 ) -> None:
@@ -212,7 +198,7 @@ def test_a_teammate_looks_and_uses_but_neither_changes_nor_tries_the_secrets(
     assert "Save connection" not in page
     assert as_bo.post("/connections/guarded/", with_login()).status_code == 403
     assert as_bo.post("/connections/test/", with_login(editing="guarded")).status_code == 403
-    assert as_bo.post("/connections/guarded/delete/", {"typed_name": "Guarded"}).status_code == 403
+    assert as_bo.post("/bin/connection/delete/?key=guarded").status_code == 403
 
 
 def test_an_empty_list_says_what_to_do(as_ana: Client) -> None:

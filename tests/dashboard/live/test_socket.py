@@ -14,15 +14,14 @@ from django.utils import timezone
 
 from dashboard.accounts.sharing import ask_for_access, set_access
 from dashboard.audit.recording import rights_version
+from dashboard.bin.actions import delete, restore
 from dashboard.live.consumers import LINK_ENDED, LiveConsumer
 from dashboard.live.hub import Arrivals, Hub
 from dashboard.models import Board, Panel, SavedQuery, ShareLink
 from dashboard.past.links import make_link, revoke
 from dashboard.queries.actions import (
     change_query,
-    delete_queries,
     pause_queries,
-    restore_queries,
     resume_queries,
 )
 from tests.dashboard.conftest import PASSWORD, open_as
@@ -156,10 +155,10 @@ async def test_an_open_panel_hears_that_its_query_is_deleted_and_brought_back(
 ) -> None:
     await of_ana.send_json_to({"type": "watch", "queries": [hot.key]})
     await next_of(of_ana, "snapshot")
-    await database_sync_to_async(delete_queries)([hot], ana)
+    await database_sync_to_async(delete)([hot], ana)
     await plan_made(hub)
     assert (await next_of(of_ana, "missing"))["key"] == hot.key
-    await database_sync_to_async(restore_queries)([hot], ana)
+    await database_sync_to_async(restore)([hot], ana)
     await plan_made(hub)
     assert (await next_of(of_ana, "snapshot"))["query"] == hot.key
 

@@ -47,6 +47,41 @@ def test_the_way_back_is_shown_before_it_is_gone(as_ana: Client, twice: Source) 
     assert len(newest(twice).value().trees) == 1  # type: ignore[union-attr]
 
 
+def test_an_older_plan_says_which_queries_it_needs_and_offers_to_restore_them(
+    as_ana: Client, as_bo: Client, twice: Source, hot: SavedQuery
+) -> None:
+    title = "Queries that plan 1 had and that do not run as they did"
+    assert title not in as_ana.get("/plan/sensors/history/1/").content.decode()
+    as_ana.post(f"/bin/query/delete/?key={hot.key}")
+    page = as_ana.get("/plan/sensors/history/1/").content.decode()
+    assert title in page
+    assert f'name="key" value="{hot.key}" checked' in page
+    assert (
+        "“Hot devices” is in the bin: Ana can restore it."
+        in as_bo.get("/plan/sensors/history/1/").content.decode()
+    )
+    back = as_ana.post("/bin/query/restore/", {"key": hot.key, "next": "/plan/sensors/history/1/back/"})
+    assert back.headers["Location"] == "/plan/sensors/history/1/back/"
+    assert len(newest(twice).value().all_queries) == 2  # type: ignore[union-attr]
+    assert title not in as_ana.get("/plan/sensors/history/1/back/").content.decode()
+    as_ana.post("/queries/bulk/?do=pause", {"key": hot.key})
+    assert "is paused: resume it" in as_ana.get("/plan/sensors/history/1/").content.decode()
+    as_ana.post("/queries/bulk/?do=resume", {"key": hot.key})
+    hot.refresh_from_db()
+    hot.windows = [{"range": "1h", "slide": "1h"}]
+    hot.save()
+    assert "was changed since" in as_ana.get("/plan/sensors/history/1/").content.decode()
+    as_ana.post(f"/bin/query/delete/?key={hot.key}")
+    as_ana.post(f"/bin/query/delete-for-good/?key={hot.key}")
+    assert "1 query was deleted for good." in as_ana.get("/plan/sensors/history/1/").content.decode()
+
+
+def test_restoring_leads_to_no_other_site(as_ana: Client, twice: Source, hot: SavedQuery) -> None:
+    as_ana.post(f"/bin/query/delete/?key={hot.key}")
+    answer = as_ana.post("/bin/query/restore/", {"key": hot.key, "next": "https://elsewhere.example/"})
+    assert answer.headers["Location"] == hot.get_absolute_url()
+
+
 def test_others_do_not_go_back(as_bo: Client, twice: Source) -> None:
     assert as_bo.post("/plan/sensors/history/1/go-back/").status_code == 403
     assert "Go back to this plan" not in as_bo.get("/plan/sensors/history/1/").content.decode()

@@ -193,34 +193,5 @@ def test_no_dead_letters_is_said(as_bo: Client, sensors: Source, broker: str, se
     assert "No dead letters." in as_bo.get("/sources/sensors/dead-letters/").content.decode()
 
 
-def test_deleting_needs_the_name_typed(as_ana: Client, sensors: Source) -> None:
-    response = as_ana.post("/sources/sensors/delete/", {"typed_name": "sensor"})
-    assert response.status_code == 422
-    assert "Type sensors exactly as it is written." in response.content.decode()
-    as_ana.post("/sources/sensors/delete/", {"typed_name": "sensors"})
-    assert not Source.objects.exists()
-
-
-def test_a_source_is_not_deleted_while_queries_read_it(as_ana: Client, hot: SavedQuery) -> None:
-    page = as_ana.post("/sources/sensors/delete/", {"typed_name": "sensors"}).content.decode()
-    assert "Queries still read it: “Hot devices”. Delete them first." in page
-    assert Source.objects.exists()
-
-
-def test_a_source_is_not_deleted_while_the_job_cannot_be_told(
-    as_ana: Client, hot: SavedQuery, settings: LazySettings
-) -> None:
-    settings.KAFKA_BOOTSTRAP = "127.0.0.1:1"
-    as_ana.post(f"/queries/{hot.key}/delete/")
-    page = as_ana.post("/sources/sensors/delete/", {"typed_name": "sensors"}).content.decode()
-    assert "Not deleted, because the job cannot be told" in page
-    assert Source.objects.exists()
-
-
-def test_a_teammate_may_look_but_not_delete(as_bo: Client, sensors: Source) -> None:
-    assert as_bo.post("/sources/sensors/delete/", {"typed_name": "sensors"}).status_code == 403
-    assert Source.objects.exists()
-
-
 def test_an_empty_list_says_what_to_do(as_ana: Client) -> None:
     assert "No sources yet." in as_ana.get("/sources/").content.decode()

@@ -12,6 +12,7 @@ from django.test import Client
 from dashboard.accounts.levels import NOTHING
 from dashboard.accounts.rights import may_see, visible_sources
 from dashboard.accounts.tokens import make_token
+from dashboard.bin.actions import delete
 from dashboard.models import Connection, Grant, Source
 from dashboard.sources.topic_rights import hidden_topics, readable, refusal
 from streaming.topics import Topics, create_topics
@@ -128,3 +129,10 @@ def test_the_wizard_neither_offers_nor_shows_them(
     assert f'data-topic="{private}"' in probe(client, "")
     assert "5 topics of Millrace itself" in probe(client, "")
     assert "is Millrace’s own: it holds what belongs to everybody" in probe(client, own)
+
+
+def test_a_private_source_in_the_bin_keeps_its_topic_private(orders: Source, ana: User, bo: User) -> None:
+    connection = orders.connection
+    delete([orders], ana)
+    assert refusal(bo, connection, "orders") == HIDDEN
+    assert refusal(ana, connection, "orders") == ""

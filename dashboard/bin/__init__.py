@@ -1,0 +1,1 @@
+"""What people deleted: kept for a while, restored whole, or deleted for good."""
