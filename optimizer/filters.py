@@ -12,6 +12,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from optimizer.field_names import joined
+
 Condition = Any  # a node of sqlglot's trees, whose common class has had two names
 
 _FLIPPED: dict[type[exp.Binary], type[exp.Binary]] = {
@@ -62,7 +64,7 @@ def fields_of(where: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def _parsed(where: str) -> Condition | None:
     try:
-        return sqlglot.parse_one(where, read="duckdb") if where else None
+        return joined(sqlglot.parse_one(where, read="duckdb")) if where else None
     except SqlglotError:
         return None  # the job refuses it where it is entered; here it just shares nothing
 

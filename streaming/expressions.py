@@ -20,9 +20,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 
+from optimizer.field_names import joined, written
 from streaming import expression_limits, sandbox
 from streaming.expression_words import kind_words, misfit, refused_part
-from streaming.field_names import joined, written
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {

@@ -13,6 +13,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dashboard.queries.windows_text import write_windows
+from optimizer.field_names import unquoted, written
 from optimizer.queries import (
     AnyWindowSpec,
     Computation,
@@ -22,7 +23,6 @@ from optimizer.queries import (
     SessionSpec,
     WindowSpec,
 )
-from streaming.field_names import unquoted, written
 
 FORM = "SELECT count(*) FROM source WHERE condition GROUP BY field WINDOW HOPPING (5m, 10s)"
 ALIASES = {"avg": "mean", "median": "p50", "average": "mean"}

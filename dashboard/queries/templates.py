@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dashboard.queries.drafts import Draft, TypedComputation
 from dashboard.queries.field_values import UNKNOWN, FieldValues
 from dashboard.sources.models import Source
-from streaming.field_names import written
+from optimizer.field_names import written
 from streaming.spec import NUMERIC
 
 _LATENCY = re.compile(r"latency|duration|elapsed|took|response|_ms$|_s$", re.IGNORECASE)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django import template
 
-from streaming.field_names import written
+from optimizer.field_names import written
 from streaming.sources import FieldType
 
 register = template.Library()

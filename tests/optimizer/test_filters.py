@@ -68,3 +68,9 @@ def test_conditions_are_compared_whatever_their_order(stronger: str, weaker: str
 def test_a_filter_says_which_fields_it_reads() -> None:
     assert fields_of("lower(site) = 'a' AND temp + 1 > x") == {"site", "temp", "x"}
     assert fields_of("") == fields_of("((") == frozenset()
+
+
+def test_paths_that_end_alike_are_different_fields() -> None:
+    assert implies("user.temp > 30", '"user".temp > 20')
+    assert not implies("user.temp > 30", "order.temp > 20")
+    assert fields_of("user.city = 'x' AND a.b.c.d.e > 1") == {"user.city", "a.b.c.d.e"}

@@ -293,3 +293,20 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
         read_sql(text)
     except InvalidQuery as refusal:
         assert refusal.sentence.endswith(".")
+
+
+def test_paths_are_fields_in_every_clause_of_sql_and_are_written_as_they_are_read() -> None:
+    text = (
+        "SELECT max(order.total * 1.1), count(user.city), p95(order.total)\n"
+        "FROM shop\n"
+        "WHERE user.city = 'Oslo' AND \"a b\".c > 1\n"
+        'GROUP BY user.city, "a b".c\n'
+        "WINDOW TUMBLING (1m)"
+    )
+    read = read_sql(text)
+    fields = ("order.total * 1.1", "user.city", "order.total")
+    assert tuple(field for _, field in read.computations) == fields
+    assert read.group_by == ("user.city", "a b.c")
+    computations = tuple(Computation(name, field) for name, field in read.computations)
+    spec = QuerySpec("Q", computations, parse_windows(read.windows_text), read.group_by, read.where)
+    assert write_sql(spec, "shop") == text

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optimizer.field_names import unquoted, written
 from streaming.expressions import InvalidExpression, check, check_value, fields, keeps, renamed, values
-from streaming.field_names import unquoted, written
 
 TYPES = {
     "user.city": "text",
