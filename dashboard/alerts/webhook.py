@@ -2,8 +2,13 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
-from http.client import HTTPException
+import socket
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from threading import Event, Thread
 from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
@@ -46,13 +51,54 @@ def problem_of(address: str) -> str:
 
 
 def post(address: str, body: bytes, headers: Mapping[str, str]) -> None:
-    """Send, or raise NotSent. Redirects are not followed: they could lead anywhere."""
+    """Send within TIMEOUT_SECONDS in all, from the name's look-up to the answer's headers, or raise NotSent.
+
+    A socket's own time-out begins anew with every byte, and a name's look-up has none: that is why this
+    happens in a thread, which is not waited for. When the time is over its connection is cut off.
+    """
+    sent: Future[None] = Future()
+    connections: list[HTTPConnection] = []
+    over = Event()
+
+    def opened(connection: HTTPConnection) -> None:
+        connections.append(connection)
+        if over.is_set():
+            _cut_off(connection)
+
+    def send() -> None:
+        try:
+            _post(address, body, headers, opened)
+            sent.set_result(None)
+        except Exception as error:
+            sent.set_exception(error)
+
+    Thread(target=send, name="webhook", daemon=True).start()
+    try:
+        sent.result(TIMEOUT_SECONDS)
+    except FutureTimeout:
+        over.set()
+        for connection in connections:
+            _cut_off(connection)
+        host = urlsplit(address).hostname
+        raise NotSent(f"{host} did not answer within {TIMEOUT_SECONDS} s.") from None
+
+
+def _cut_off(connection: HTTPConnection) -> None:
+    with suppress(OSError, AttributeError):  # it may have ended by itself meanwhile
+        connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _post(
+    address: str, body: bytes, headers: Mapping[str, str], opened: Callable[[HTTPConnection], None]
+) -> None:
+    """Redirects are not followed: they could lead anywhere. Of the answer, its status alone is read."""
     parts = urlsplit(address)
     host, _ = _place(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = None
     try:
         connection = addresses.http(parts, TIMEOUT_SECONDS, settings.WEBHOOK_NETWORKS)
+        opened(connection)
         connection.request("POST", path, body, {"Content-Type": "application/json", **headers})
         status = connection.getresponse().status
     except addresses.NotAllowed as error:

@@ -3,10 +3,12 @@
 import hashlib
 import hmac
 import json
+import socket
 import socketserver
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,7 +23,7 @@ from django.utils import timezone
 from dashboard.alerts import actions, delivery
 from dashboard.alerts.delivery import LONGEST_DELAY, MOST_ATTEMPTS, Sender, attempt, claim, delay_after
 from dashboard.alerts.models import Alert, Delivery
-from dashboard.alerts.webhook import PRIVATE, is_allowed, problem_of
+from dashboard.alerts.webhook import PRIVATE, NotSent, is_allowed, post, problem_of
 from streaming.security import seal
 from tests.dashboard.alerts.conftest import MakeAlert
 from tests.dashboard.alerts.test_evaluator import until
@@ -190,6 +192,57 @@ def test_public_addresses_are_allowed(settings: LazySettings) -> None:
     settings.WEBHOOK_NETWORKS = []
     assert problem_of("https://8.8.8.8/hook") == ""
     assert problem_of("https://hooks.example.org:8443/a?b=c") == ""
+
+
+SLOW = {  # what a server does that has taken the connection
+    "says nothing": lambda end: None,
+    "one byte now and then": lambda end: end.sendall(b"H"),
+    "headers without end": lambda end: end.sendall(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n"),
+    "one moment without end": lambda end: end.sendall(b"HTTP/1.1 100 Continue\r\n\r\n"),
+}
+
+
+@pytest.mark.usefixtures("loopback_allowed")
+@pytest.mark.parametrize("does", SLOW)
+def test_a_webhook_takes_so_long_in_all_whatever_the_server_does(
+    does: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dashboard.alerts.webhook.TIMEOUT_SECONDS", 1)
+    over = threading.Event()
+
+    def serve(server: socket.socket) -> None:
+        end, _ = server.accept()
+        with end, suppress(OSError):
+            while not over.wait(0.05):
+                SLOW[does](end)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, args=[server], daemon=True).start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(
+                NotSent, match=r"^127\.0\.0\.1 (did not answer within 1 s|could not be reached)"
+            ):
+                post(f"http://127.0.0.1:{server.getsockname()[1]}/", b"{}", {})
+        finally:
+            over.set()
+        assert time.monotonic() - began < 2.0
+
+
+def test_a_name_that_is_looked_up_for_ever_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.alerts.webhook.TIMEOUT_SECONDS", 0.2)
+    found = threading.Event()
+
+    def look_up(*_: object, **__: object) -> list[Any]:
+        found.wait(5)
+        raise socket.gaierror
+
+    monkeypatch.setattr("socket.getaddrinfo", look_up)
+    began = time.monotonic()
+    with pytest.raises(NotSent, match="did not answer within"):
+        post("http://hook.example.org/", b"{}", {})
+    assert time.monotonic() - began < 2.0
+    found.set()
 
 
 def test_whoever_counts_the_attempt_has_it(make_alert: MakeAlert) -> None:
