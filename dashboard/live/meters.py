@@ -244,12 +244,12 @@ def calibrate(batches: list[Batch], start: Calibration | None = None) -> Calibra
 
 
 def _groups(plan: Plan, batch: Batch) -> dict[tuple[str, ...], int]:
-    """Groups per group-by: each tree's count belongs to the group-by its queries share."""
+    """Groups per group-by: each tree's count belongs to its own."""
     groups: dict[tuple[str, ...], int] = {}
     for tree in plan.all_trees:
         work = batch.trees.get(tree.id)
         if work is not None and work.groups:
-            group_by = tree.queries[0].group_by
+            group_by = tree.key.group_by  # a factor window has no queries that could say it
             groups[group_by] = max(work.groups, groups.get(group_by, 0))
     return groups
 
