@@ -234,6 +234,11 @@ class FamilyCosts:
             self.kernels = self.measured.kernels
         self._kept = min(LEAST_KEPT.get(kernel.name, 1.0) for kernel in self.kernels)
 
+    @property
+    def may_share(self) -> bool:
+        """Whether one tree can answer several windows."""
+        return any(kernel.many for kernel in self.kernels)
+
     def tree(self, windows: Collection[Window]) -> TreeCost:
         return self.tree_at(windows, edges_of(windows))
 

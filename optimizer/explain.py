@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nsmallest
-from math import floor, gcd
+from math import floor, gcd, inf
 
 from optimizer.aggregates import joint_carrier
 from optimizer.cost import FamilyCosts, Statistics, tree_cost
@@ -97,7 +97,7 @@ class Merge:
     """What it would mean to make one tree of a query's tree and another one."""
 
     tree: str
-    cost_more: float  # below zero: it would save
+    cost_more: float | None  # below zero: it would save; None: the kernel answers one window alone
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,9 @@ class Explanation:
         else:
             lines.append(f"  costs {alone}")
         for merge in self.merges:
+            if merge.cost_more is None:
+                lines.append(f"  not with tree {merge.tree}: its kernel answers one window alone")
+                continue
             change = "more" if merge.cost_more >= 0 else "less"
             cost = cost_text(abs(merge.cost_more), self.model)
             lines.append(f"  not with tree {merge.tree}: as one tree the two would cost {cost} {change}")
@@ -274,7 +277,7 @@ class Explainer:
         ]
         nearest = nsmallest(NEAREST, mates, key=lambda other: self._distance(tree, other))
         merges = (Merge(other.id, self._cost_more(tree, other)) for other in nearest)
-        return tuple(sorted(merges, key=lambda merge: merge.cost_more))
+        return tuple(sorted(merges, key=lambda merge: inf if merge.cost_more is None else merge.cost_more))
 
     def _distance(self, tree: Tree, other: Tree) -> tuple[float, float]:
         """How badly the edges of two trees mesh, told without counting them."""
@@ -282,8 +285,10 @@ class Explainer:
         shortest, shortest_other = min(slides), min(others)
         return -len(slides & others), -gcd(shortest, shortest_other) / max(shortest, shortest_other)
 
-    def _cost_more(self, tree: Tree, other: Tree) -> float:
+    def _cost_more(self, tree: Tree, other: Tree) -> float | None:
         costs = FamilyCosts((*tree.queries, *other.queries), self._statistics)
+        if not costs.may_share and tree.windows != other.windows:
+            return None
         return costs.tree({*tree.windows, *other.windows}).total - tree.cost - other.cost
 
     def _find_differences(self, tree_id: str) -> tuple[Difference, ...]:

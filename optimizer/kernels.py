@@ -197,10 +197,13 @@ def allowed_kernels(
     """The kernels that can compute all of these aggregates: of those to choose from, or the wanted one."""
     if wanted is None:
         return [BY_NAME[name] for name in choice if all(map(BY_NAME[name].allows, aggregates))]
-    fitting = [
-        BY_NAME[name] for name in ALIASES.get(wanted, ()) if all(map(BY_NAME[name].allows, aggregates))
-    ]
-    return fitting or [kernel_named(wanted, aggregates)]
+    if wanted not in ALIASES:
+        return [kernel_named(wanted, aggregates)]
+    fitting = allowed_kernels(aggregates, choice=ALIASES[wanted])
+    if not fitting:
+        others = ", ".join(other.name for other in allowed_kernels(aggregates, choice=BY_NAME))
+        raise ValueError(f"No “{wanted}” kernel can compute {', '.join(sorted(aggregates))}: use {others}.")
+    return fitting
 
 
 def cheapest_kernel(

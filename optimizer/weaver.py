@@ -16,6 +16,7 @@ from optimizer.cost import FamilyCosts
 from optimizer.durations import UNITS_MS
 from optimizer.edges import pattern_rate
 from optimizer.edges.classes import EdgeClass, without_contained
+from optimizer.kernels import fitting_kernels
 from optimizer.least_seconds import LeastSeconds
 from optimizer.omegas import Omegas
 from optimizer.windows import Window
@@ -42,7 +43,9 @@ def weave(
     `at_most`.
     """
     trees = [frozenset(start) for start in starts]
-    if not any(kernel.many for kernel in costs.kernels):
+    if not costs.may_share:
+        if at_most is not None and len(trees) > at_most:
+            fitting_kernels(costs.kernels, frozenset[Window]().union(*trees))  # refuses them
         return trees
     # Where Ω adds up, trees with equal edges save the whole fold as one, and all other pairs save less.
     saved = 0 if costs.unit.row else costs.unit.fold * costs.input_rate

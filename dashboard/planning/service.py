@@ -24,12 +24,11 @@ from optimizer.incremental import adapt, rearranged
 from optimizer.plan import Plan
 from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query, QuerySpec
-from optimizer.strategies import STRATEGIES, strategy_named
+from optimizer.strategies import DEFAULT_STRATEGY, STRATEGIES, strategy_named
 from optimizer.throughput import catching_up_rate
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
-STRATEGY = "best_woven"  # its trees all read the events, so that an edit leaves the others as they are
 BATCH_SECONDS = 1.0  # from an event's arrival to its result, about
 MOST_NODES = 64
 
@@ -75,7 +74,7 @@ def adopt(source: Source, strategy: str, nodes: int, person: User) -> PlanVersio
 
 def release(source: Source, person: User) -> PlanVersion:
     """Have Millrace choose again, as it does where nobody has chosen."""
-    plan = _by_strategy(STRATEGY, 1)
+    plan = _by_strategy(DEFAULT_STRATEGY, 1)
     return _next_version(source, f"{first_name(person)} let Millrace choose again", plan, held=False)
 
 
@@ -134,7 +133,7 @@ def _kept_trees(running: Plan, queries: list[AnyQuery], known: Statistics) -> Pl
     try:
         return adapt(running, queries, known).plan
     except ValueError:  # a strategy for few queries refuses so many
-        return adapt(replace(running, strategy=STRATEGY), queries, known).plan
+        return adapt(replace(running, strategy=DEFAULT_STRATEGY), queries, known).plan
 
 
 def _planned(source: Source, plan: Planner) -> Plan:
@@ -262,8 +261,8 @@ def _is_of(key: str, query: AnyQuery) -> bool:
 def _running(source: Source, version: PlanVersion | None) -> Plan:
     """The plan that the next one follows: its trees stay as they are where that costs little."""
     if version is None:
-        return Plan(source.key, 0, STRATEGY)
-    return version.value() if version.held else replace(version.value(), strategy=STRATEGY)
+        return Plan(source.key, 0, DEFAULT_STRATEGY)
+    return version.value() if version.held else replace(version.value(), strategy=DEFAULT_STRATEGY)
 
 
 def _all_queries(source: Source) -> list[AnyQuery]:

@@ -74,6 +74,9 @@ STRATEGIES = {
     )
 }
 
+# What plans where nobody has chosen: its trees all read the events, so an edit leaves the others as they are.
+DEFAULT_STRATEGY = "best_woven"
+
 
 def strategy_named(name: str) -> Strategy:
     if name not in STRATEGIES:

@@ -15,6 +15,7 @@ from optimizer import Statistics, optimize
 from optimizer.kernels import ALIASES, kernel_named
 from optimizer.plan import Plan
 from optimizer.queries import AnyQuery, InvalidQuery, QuerySpec
+from optimizer.strategies import DEFAULT_STRATEGY
 from streaming import event_time
 from streaming.accounting import Counts
 from streaming.event_time import UnfitTime
@@ -30,7 +31,6 @@ from streaming.verify import Comparison, Verification
 __all__ = ["MOST_RESULTS", "Progress", "Replay", "Summary", "Tell", "TooManyResults", "by_message_times"]
 
 SOURCE = "replay"
-DEFAULT_STRATEGY = "weave_share"
 MOST_RESULTS = 10_000_000  # are held in memory: each is 12 bytes to 330, the less the more groups there are
 
 

@@ -1,21 +1,29 @@
 """`plan` prints what a spec's queries would cost, why, and beside other strategies; mistakes are named."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from inspect import signature
 from io import StringIO
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import call_command, load_command_class
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dashboard.management.commands import plan as command
+from dashboard.models import Source
 from dashboard.planning.printed import Outcome, comparison
+from dashboard.planning.service import _running
 from dashboard.platform.problems import Problem
-from optimizer.strategies import STRATEGIES, Strategy
+from optimizer.kernels import ALIASES, BY_NAME
+from optimizer.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy
 from optimizer.workload import Group, Workload
+from streaming.replay import Replay
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE_KEYS = ["queries", "edges", "composite_slide", "edge_rate", "omega", "kernel", "cost"]
@@ -349,8 +357,60 @@ def test_a_file_that_is_not_there_or_not_a_file_is_named(tmp_path: Path) -> None
         call_command("plan", spec=str(tmp_path))
 
 
-def test_the_default_strategy_is_one_of_the_table() -> None:
-    assert command.DEFAULT_STRATEGY in STRATEGIES
+def test_commands_and_pages_plan_by_one_strategy_where_nobody_has_chosen() -> None:
+    defaults = {
+        name: load_command_class("dashboard", name).create_parser("manage.py", name).get_default("strategy")
+        for name in ("plan", "replay")
+    }
+    assert defaults == {"plan": DEFAULT_STRATEGY, "replay": DEFAULT_STRATEGY}
+    assert signature(Replay.planned).parameters["strategy"].default == DEFAULT_STRATEGY
+    assert _running(Source(key="s"), None).strategy == DEFAULT_STRATEGY
+    assert DEFAULT_STRATEGY in STRATEGIES
+    for document in ("docs/replay.md", "docs/optimizer/command-line.md"):
+        assert f"| `--strategy` | `{DEFAULT_STRATEGY}` |" in (ROOT / document).read_text()
+
+
+WINDOWS = st.tuples(st.sampled_from([1, 2, 3, 4.5, 6, 10]), st.sampled_from([1, 2, 3, 5]))
+ASKED = st.builds(
+    lambda windows, **rest: asked("q", *windows, **rest),
+    st.lists(WINDOWS, min_size=1, max_size=3, unique=True),
+    aggregate=st.sampled_from(["max", "sum", "count", "mean", "p95", "stddev", "top_k"]),
+    field=st.sampled_from(["temp", "humidity"]),
+    group_by=st.sampled_from([[], ["device"], ["device", "site"]]),
+    where=st.sampled_from([None, "ok"]),
+)
+SENTENCE = re.compile(r"[A-Z].*[.]", re.DOTALL)
+
+
+@settings(max_examples=200)
+@given(
+    queries=st.lists(ASKED, min_size=1, max_size=3),
+    strategy=st.sampled_from(sorted(STRATEGIES)),
+    kernel=st.sampled_from([None, *ALIASES, *BY_NAME]),
+    nodes=st.sampled_from(["1", "3", "2,1"]),
+    model=st.sampled_from(["papers", "calibrated"]),
+)
+def test_every_strategy_and_kernel_gives_a_plan_or_a_sentence(
+    queries: list[dict[str, Any]], strategy: str, kernel: str | None, nodes: str, model: str
+) -> None:
+    named = [{**query, "name": f"q{number}"} for number, query in enumerate(queries)]
+    out = StringIO()
+    with NamedTemporaryFile("w", suffix=".json") as spec:
+        json.dump({"queries": named}, spec)
+        spec.flush()
+        asked_for = {"strategy": strategy, "kernel": kernel, "nodes": nodes, "model": model}
+        try:
+            call_command("plan", spec=spec.name, stdout=out, **asked_for)
+        except Problem as problem:
+            assert SENTENCE.fullmatch(str(problem))
+        else:
+            assert "q0" in out.getvalue()
+
+
+@pytest.mark.parametrize("kernel", [name for name, kernel in BY_NAME.items() if not kernel.many])
+def test_a_kernel_that_answers_one_window_has_each_in_a_tree_of_its_own(planned: Any, kernel: str) -> None:
+    text = planned(asked("a", (60, 10), (300, 10)), strategy="weave_share", kernel=kernel)
+    assert "not with tree 2: its kernel answers one window alone" in text
 
 
 def test_from_the_shell_a_problem_is_one_line_and_exit_code_one(tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ from dashboard.platform.problems import Problem
 from optimizer.cost import Statistics
 from optimizer.kernels import ALIASES, kernel_named
 from optimizer.planning import optimize
-from optimizer.strategies import STRATEGIES, Strategy, strategy_named
+from optimizer.strategies import DEFAULT_STRATEGY, STRATEGIES, Strategy, strategy_named
 
-DEFAULT_STRATEGY = "best"
 DEFAULT_RATES = {"papers": 1.0, "calibrated": Statistics().rate}
 MOST_NODES = 10_000
 Number = TypeVar("Number", int, float)

@@ -16,7 +16,7 @@ from dashboard.instants import InvalidInstant, parse_instant
 from dashboard.platform.meter import Meter
 from dashboard.platform.problems import Problem, as_problems
 from optimizer.explain import plural
-from optimizer.strategies import STRATEGIES
+from optimizer.strategies import DEFAULT_STRATEGY, STRATEGIES
 
 if TYPE_CHECKING:
     from streaming.replay import Progress, Replay, Summary
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             "--from", dest="since", metavar="TIME", help="of a topic: 2026-01-31T12:00 or now-15m"
         )
         parser.add_argument("--until", metavar="TIME", help="of a topic: up to this time, instead of its end")
-        parser.add_argument("--strategy", default="weave_share", help=", ".join(STRATEGIES))
+        parser.add_argument("--strategy", default=DEFAULT_STRATEGY, help=", ".join(STRATEGIES))
         parser.add_argument("--kernel", help="the one to answer all windows with, such as flatfit")
         parser.add_argument(
             "--verify", action="store_true", help="compute all again with DuckDB, and compare"

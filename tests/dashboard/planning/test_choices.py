@@ -7,6 +7,7 @@ from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning import service
 from dashboard.queries import actions
 from optimizer.queries import QuerySpec, WindowSpec
+from optimizer.strategies import DEFAULT_STRATEGY
 
 pytestmark = pytest.mark.django_db
 
@@ -47,7 +48,7 @@ def test_without_a_choice_the_optimizer_settles_as_it_did(
     service.adopt(sensors, "no_share", 1, ana)
     released = service.release(sensors, ana)
     assert not released.held
-    assert released.value().strategy == service.STRATEGY
+    assert released.value().strategy == DEFAULT_STRATEGY
     assert len(trees(released)) == 1
 
 
