@@ -1,13 +1,19 @@
 """Instants as people write them: a date, a time of the day, or how long ago."""
 
 import re
+from calendar import monthrange
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from optimizer.durations import InvalidDuration, parse_duration
 
 HOW = "write it as 2026-11-16 09:30, 14:00, yesterday, now-15m or 15m ago"
-_AGO = re.compile(r"now\s*-\s*(?P<before>.+)|(?P<past>\d.*?)(?:\s*ago)?", re.DOTALL)
+_AGO = re.compile(
+    r"now\s*-\s*(?P<before>.+)|(?:(?:last|past)\s+)?(?P<past>\d.*?)(?:\s*ago)?", re.DOTALL | re.IGNORECASE
+)
+_MONTHS_AGO = re.compile(
+    r"(?i:now\s*-\s*|(?:last|past)\s+)?(\d{1,4})\s*(?:M|(?i:months?))(?i:\s*ago)?", re.ASCII
+)
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d)?", re.ASCII)
 _MILLISECONDS = re.compile(r"\d{11,15}", re.ASCII)  # shorter ones are dates such as 20261116
 _DAYS_AGO = {"today": 0, "yesterday": 1}
@@ -30,19 +36,22 @@ def parse_instant(text: str, now: int, zone: str = "UTC") -> int:
     (86400000, 86400000)
     """
     try:
-        return max(0, _instant(" ".join(text.split()).lower(), now, zone))
+        return max(0, _instant(" ".join(text.split()), now, zone))
     except InvalidInstant:
         raise
     except (ValueError, OverflowError) as error:
         raise InvalidInstant(f"“{text}” is not a time: {HOW}.") from error
 
 
-def _instant(words: str, now: int, zone: str) -> int:
+def _instant(typed: str, now: int, zone: str) -> int:
+    words = typed.lower()
     if words == "now":
         return now
     if _MILLISECONDS.fullmatch(words):
         return int(words)
-    if ago := _duration_ago(words):
+    if months := _MONTHS_AGO.fullmatch(typed):  # here M is no minute: times go by the calendar
+        return _milliseconds(_months_earlier(_here(now, zone), int(months[1])))
+    if ago := _duration_ago(typed):
         return now - ago
     if words in _DAYS_AGO:
         return _at(_here(now, zone) - timedelta(days=_DAYS_AGO[words]), time())
@@ -57,12 +66,18 @@ def _duration_ago(words: str) -> int | None:
     found = _AGO.fullmatch(words)
     if found is None:
         return None
-    if found["before"] is not None or words.endswith("ago"):
+    if found["before"] is not None or words.lower().endswith("ago"):
         return parse_duration(found["before"] or found["past"])
     try:
         return parse_duration(found["past"])
     except InvalidDuration:
         return None
+
+
+def _months_earlier(here: datetime, months: int) -> datetime:
+    """The same day of an earlier month, or its last one where it is shorter."""
+    year, month = divmod(here.year * 12 + here.month - 1 - months, 12)
+    return here.replace(year=year, month=month + 1, day=min(here.day, monthrange(year, month + 1)[1]))
 
 
 def _here(now: int, zone: str) -> datetime:

@@ -13,7 +13,23 @@ UNITS_MS = {
     "ms": 1,
 }
 LONGEST_MS = 100 * 365 * UNITS_MS["d"]  # beyond any window; keeps every instant within 64 bits
-_PART = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)(ms|[wdhms])", re.ASCII)
+WORDS = {
+    "w": ("wk", "wks", "week", "weeks"),
+    "d": ("day", "days"),
+    "h": ("hr", "hrs", "hour", "hours"),
+    "m": ("min", "mins", "minute", "minutes"),
+    "s": ("sec", "secs", "second", "seconds"),
+    "ms": ("msec", "msecs", "millisecond", "milliseconds"),
+}
+UNIT_OF = {unit: unit for unit in UNITS_MS} | {word: unit for unit, words in WORDS.items() for word in words}
+DAYS_OF = {
+    "month": 30,
+    "months": 30,
+    "year": 365,
+    "years": 365,
+    "y": 365,
+}  # about
+_PART = re.compile(r"(\d{1,15}(?:\.\d{1,15})?)\s*([a-z]+)(?:\s+and\s+|\s*)", re.ASCII | re.IGNORECASE)
 
 
 class InvalidDuration(ValueError):
@@ -22,21 +38,60 @@ class InvalidDuration(ValueError):
 
 @lru_cache(maxsize=1024)  # a page with many queries reads the same few a thousand times
 def parse_duration(text: str) -> int:
-    """Milliseconds of a duration such as `90s`, `5m` or `1h30m`.
+    """Milliseconds of a duration such as `90s`, `5m`, `1h30m` or `1 hour and 30 minutes`.
 
-    >>> parse_duration("1h30m")
-    5400000
+    >>> parse_duration("1h30m"), parse_duration("30 seconds")
+    (5400000, 30000)
     """
-    compact = re.sub(r"\s+", "", text.lower())
-    parts = _PART.findall(compact)
-    if not parts or "".join(number + unit for number, unit in parts) != compact:
-        raise InvalidDuration(f"“{text}” is not a duration: write it as 90s, 5m or 1h30m.")
-    total = sum(_milliseconds(number, unit, text) for number, unit in parts)
+    total = sum(_milliseconds(number, unit, text) for number, unit in _parts(text))
     if total <= 0:
         raise InvalidDuration(f"“{text}” is not a duration longer than zero.")
     if total > LONGEST_MS:
         raise InvalidDuration(f"“{text}” is longer than 100 years.")
     return total
+
+
+def parse_offset(text: str) -> int:
+    """Milliseconds of a duration that may be zero or negative, such as `-15m`.
+
+    >>> parse_offset("-15m"), parse_offset("0")
+    (-900000, 0)
+    """
+    size = text.strip().removeprefix("-").removeprefix("+").strip()
+    if size in ("0", "0s"):
+        return 0
+    return -parse_duration(size) if text.strip().startswith("-") else parse_duration(size)
+
+
+def abbreviated(text: str) -> str:
+    """A duration in the numbers in which it was written, with the short names of units.
+
+    >>> abbreviated("1 hour and 30 minutes"), abbreviated("90 s"), abbreviated("- 15 min")
+    ('1h30m', '90s', '-15m')
+    """
+    size = text.strip().removeprefix("-")
+    sign = "-" if text.strip().startswith("-") else ""
+    return sign + "".join(number + unit for number, unit in _parts(size))
+
+
+def _parts(text: str) -> list[tuple[str, str]]:
+    """Numbers with their units, by the short names of these."""
+    found = list(_PART.finditer(text.strip()))
+    if not found or "".join(part[0] for part in found) != text.strip():
+        raise InvalidDuration(f"“{text}” is not a duration: write it as 90s, 5m or 1h30m.")
+    return [(part[1], _unit(part[1], part[2], text)) for part in found]
+
+
+def _unit(number: str, written: str, text: str) -> str:
+    if written == "M":
+        word = "minute" if number == "1" else "minutes"
+        days = float(number) * DAYS_OF["months"]
+        raise InvalidDuration(f"“{text}” may be minutes or months: write {number}m ({word}) or {days:.15g}d.")
+    if days := DAYS_OF.get(written.lower(), 0):
+        raise InvalidDuration(f"“{text}” has no fixed length: write {float(number) * days:.15g}d.")
+    if written.lower() not in UNIT_OF:
+        raise InvalidDuration(f"“{text}” is not a duration: write it as 90s, 5m or 1h30m.")
+    return UNIT_OF[written.lower()]
 
 
 def _milliseconds(number: str, unit: str, text: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimizer.aggregates import AGGREGATES
-from optimizer.durations import InvalidDuration, parse_duration
+from optimizer.durations import InvalidDuration, parse_duration, parse_offset
 from optimizer.group_windows import CountWindow, GroupQuery, GroupWindow, SessionWindow
 from optimizer.windows import Window
 
@@ -56,12 +56,13 @@ class WindowSpec:
 
     range: str
     slide: str
-    offset: str = ""  # how much later than a multiple of the slide windows start
+    offset: str = ""  # how much later than a multiple of the slide windows start; `-15m`: earlier
 
     def window(self) -> Window:
         try:
-            offset = parse_duration(self.offset) if self.offset else 0
-            return Window(parse_duration(self.range), parse_duration(self.slide), offset)
+            offset, slide = parse_offset(self.offset or "0"), parse_duration(self.slide)
+            # Windows that start earlier by an offset are those that start later by the rest of the slide.
+            return Window(parse_duration(self.range), slide, offset if offset >= 0 else offset % slide)
         except InvalidDuration as error:
             raise InvalidQuery("windows", str(error)) from error
         except ValueError as error:

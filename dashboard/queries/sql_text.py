@@ -13,6 +13,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dashboard.queries.windows_text import write_windows
+from optimizer.durations import InvalidDuration, abbreviated
 from optimizer.field_names import unquoted, written
 from optimizer.queries import (
     AnyWindowSpec,
@@ -30,6 +31,7 @@ _PLAIN_SOURCE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _WINDOWS_BEGIN = re.compile(r"\bWINDOW\s+(?=(?:HOPPING|TUMBLING|LAST|SESSION)\b)", re.IGNORECASE)
 _WINDOW = re.compile(r"\s*(HOPPING|TUMBLING|LAST|SESSION)\s*\(([^()]*)\)\s*", re.IGNORECASE)
+_INTERVAL = re.compile(r"(?:INTERVAL\s*)?'([^']*)'\s*([a-z]*)", re.IGNORECASE)
 _OFFSET = re.compile(r"offset\s+(.+)", re.IGNORECASE)
 _OPENING, _CLOSING = (TokenType.L_PAREN, TokenType.L_BRACKET), (TokenType.R_PAREN, TokenType.R_BRACKET)
 
@@ -230,9 +232,9 @@ def _window(found: re.Match[str], piece: Piece) -> AnyWindowSpec:
     sizes = [part.strip() for part in found[2].split(",")]
     offset = ""
     if kind in ("HOPPING", "TUMBLING") and (named := _OFFSET.fullmatch(sizes[-1])):
-        offset = named[1].replace(" ", "")
+        offset = _duration(named[1])
         sizes.pop()
-    sizes = [size.replace(" ", "") for size in sizes]
+    sizes = [_duration(size) for size in sizes]
     if kind == "HOPPING" and len(sizes) == 2:
         return WindowSpec(sizes[0], sizes[1], offset)
     if kind == "TUMBLING" and len(sizes) == 1:
@@ -249,6 +251,16 @@ def _window(found: re.Match[str], piece: Piece) -> AnyWindowSpec:
         "SESSION": "a gap: SESSION (30s)",
     }
     raise InvalidQuery("sql", f"{kind} takes {examples[kind]}.", span=span)
+
+
+def _duration(text: str) -> str:
+    """In short, also where it is an `INTERVAL '5' MINUTE`; what is no duration stays as it was typed."""
+    interval = _INTERVAL.fullmatch(text.strip())
+    plain = f"{interval[1]} {interval[2]}" if interval else text
+    try:
+        return abbreviated(plain)
+    except InvalidDuration:
+        return text.strip()
 
 
 def _wrong(token: Token, sentence: str) -> InvalidQuery:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from optimizer.durations import InvalidDuration, format_duration, parse_duration
+from optimizer.durations import InvalidDuration, abbreviated, format_duration
 from optimizer.queries import AnyWindowSpec, CountSpec, InvalidQuery, SessionSpec, WindowSpec, refuse_absurd
 
 _LINE_ENDS = re.compile(r"[\n;]")
@@ -60,13 +60,14 @@ def _parts(item: str) -> tuple[str, str, str]:
         raise InvalidQuery("windows", f"“{told}” says “every” twice: put a comma between windows.")
     if len(offset) > 1 or (offset and _EVERY.search(offset[0])):
         raise InvalidQuery("windows", f"“{told}”: the offset comes last, as in 1h every 30m offset 15m.")
-    if slide and not _compact(slide[0]):
+    if slide and not slide[0].strip():
         raise InvalidQuery("windows", f"Say how often after “{told}”, such as every 10s.")
-    if offset and not _compact(offset[0]):
+    if offset and not offset[0].strip():
         raise InvalidQuery("windows", f"Say how far after “{told}”, such as offset 15m.")
-    if not _compact(size):
+    if not size.strip():
         raise InvalidQuery("windows", f"Give a window size before “{told}”, such as 1m.")
-    return _duration(size), _duration("".join(slide)), _duration("".join(offset))
+    shift = _duration("".join(offset))
+    return _duration(size), _duration("".join(slide)), "" if shift in ("0", "0s") else shift
 
 
 def _group_window(item: str) -> CountSpec | SessionSpec | None:
@@ -78,17 +79,11 @@ def _group_window(item: str) -> CountSpec | SessionSpec | None:
 
 
 def _duration(text: str) -> str:
-    """Without spaces; what is no duration stays as it was typed, to be refused in those words."""
-    compact = _compact(text)
+    """In short; what is no duration stays as it was typed, to be refused in those words."""
     try:
-        parse_duration(compact)
+        return abbreviated(text)
     except InvalidDuration:
         return text.strip()
-    return compact
-
-
-def _compact(text: str) -> str:
-    return re.sub(r"\s+", "", text).lower()
 
 
 def write_windows(windows: Sequence[AnyWindowSpec]) -> str:

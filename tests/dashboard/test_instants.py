@@ -1,6 +1,8 @@
 """Instants as people write them on the messages tab, for a back-test and for `replay`."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -43,6 +45,29 @@ DAY = 24 * HOUR
 )
 def test_times_are_read(text: str, expected: int) -> None:
     assert parse_instant(text, NOON) == expected
+
+
+# The browser's tests read it, too.
+TOLD = json.loads((Path(__file__).parents[1] / "durations.json").read_text())
+
+
+@pytest.mark.parametrize(("text", "ago"), TOLD["ago"])
+def test_a_time_is_so_long_ago(text: str, ago: int) -> None:
+    assert parse_instant(text, NOON) == NOON - ago
+
+
+@pytest.mark.parametrize(("text", "months"), TOLD["months"])
+def test_months_go_by_the_calendar(text: str, months: int) -> None:
+    noon = datetime(2026, 5, 31, 12, tzinfo=UTC)
+    earlier = {1: (2026, 4, 30), 2: (2026, 3, 31), 3: (2026, 2, 28), 6: (2025, 11, 30)}[months]
+    expected = datetime(*earlier, 12, tzinfo=UTC)
+    assert parse_instant(text, int(noon.timestamp() * 1000)) == expected.timestamp() * 1000
+
+
+@pytest.mark.parametrize("text", TOLD["no_times"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a"):
+        parse_instant(text, NOON)
 
 
 def test_what_names_no_zone_is_in_the_persons_own() -> None:

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { durationParts, wholeParts } from "../../static/js/durations.js";
 import { between, instant, parseRange, rangeWords, RangeProblem, resolve, written } from "../../static/js/live/timerange.js";
 
 const NOW = new Date(2026, 10, 17, 14, 12, 30).getTime(); // a Tuesday
@@ -20,6 +22,24 @@ test("units are seconds to months, and months are the calendar's", () => {
   assert.equal(instant("now-1w", NOW), at(2026, 10, 10, 14, 12, 30));
   assert.equal(instant("now-2M", NOW), at(2026, 8, 17, 14, 12, 30));
   assert.equal(instant("now-1d+2h", NOW), at(2026, 10, 16, 16, 12, 30));
+});
+
+const TOLD = JSON.parse(readFileSync(new URL("../durations.json", import.meta.url))); // the server's tests read it, too
+const MS = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
+test("durations read as people write them, as on the server", () => {
+  const length = (text) => wholeParts(durationParts(text)).reduce((sum, [count, unit]) => sum + count * MS[unit], 0);
+  for (const [text, milliseconds] of TOLD.durations) assert.equal(length(text), milliseconds, text);
+  for (const text of TOLD.no_durations) assert.equal(durationParts(text), null, text);
+  for (const [text, ago] of TOLD.ago) assert.deepEqual(span(text), [NOW - ago, NOW, true], text);
+  for (const text of TOLD.no_times) assert.throws(() => parseRange(text, NOW), RangeProblem, text);
+  assert.deepEqual(span("10 minutes ago to 5 minutes ago"), [NOW - 600_000, NOW - 300_000, false]);
+});
+
+test("M is a month in a range, which ends with the month where that is shorter", () => {
+  const noon = at(2026, 4, 31, 12);
+  const earlier = { 1: [2026, 3, 30], 2: [2026, 2, 31], 3: [2026, 1, 28], 6: [2025, 10, 30] };
+  for (const [text, months] of TOLD.months) assert.equal(resolve(parseRange(text, noon), noon).from, at(...earlier[months], 12), text);
 });
 
 test("a slash rounds: down where a range begins, up where it ends", () => {

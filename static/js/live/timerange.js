@@ -1,4 +1,5 @@
 // Ranges of time as people type them: now-15m, now-1d/d, 14:00, yesterday, 2026-11-16 09:30, from to.
+import { durationParts, wholeParts } from "../durations.js";
 import { clock } from "./format.js";
 
 const MINUTE = 60_000;
@@ -7,7 +8,10 @@ const UNITS = { s: 1_000, m: MINUTE, h: 60 * MINUTE, d: DAY, w: 7 * DAY };
 const NAMES = { s: "second", m: "minute", h: "hour", d: "day", w: "week", M: "month" };
 const HINT = "Try now-15m, 14:00, yesterday or 2026-11-16 09:30.";
 const INSTANT = /^(now(?:[+-]\d+[smhdwM])*(?:\/[smhdwM])?|today|yesterday|\d{4}-\d\d-\d\d(?:[ T]\d\d?:\d\d(?::\d\d)?)?|\d\d?:\d\d(?::\d\d)?|\d{12,14})(?=\s|$)/;
-const LENGTH = /^(?:last\s+)?(\d+)\s*([smhdwM])$/;
+const COUNTED = String.raw`[\d.]+\s*[a-z]+(?:\s+and\s+|\s*)`; // of a duration
+const LENGTH = /^(?:last\s+|past\s+)?(\d.*)$/i;
+const AGO = new RegExp(`((?:${COUNTED})+?)\\s*\\bago\\b`, "gi");
+const BEFORE_NOW = new RegExp(`\\bnow\\s*([+-])\\s*((?:${COUNTED})+)`, "gi");
 
 export const DEFAULT_RANGE = { from: "now-15m", to: "now" };
 export const PRESETS = ["now-5m", "now-15m", "now-1h", "now-6h", "now-24h", "now-2d", "now-7d", "now-30d", "today", "yesterday"];
@@ -32,7 +36,11 @@ function startOf(time, unit) {
 /** So many units later; days and longer follow the calendar, whatever the clock does in spring. */
 function moved(time, count, unit) {
   const date = new Date(time);
-  if (unit === "M") return date.setMonth(date.getMonth() + count);
+  if (unit === "M") {
+    const day = date.getDate();
+    date.setMonth(date.getMonth() + count, 1);
+    return date.setDate(Math.min(day, new Date(date.getFullYear(), date.getMonth() + 1, 0).getDate())); // shorter months end sooner
+  }
   if (unit === "w" || unit === "d") return date.setDate(date.getDate() + count * (unit === "w" ? 7 : 1));
   return time + count * UNITS[unit];
 }
@@ -69,12 +77,24 @@ export function instant(text, now, { atEnd = false } = {}) {
   return text.includes("-") ? ofDay(text, now, atEnd) : ofClock(text, now);
 }
 
+/** A duration before or after now in the units of ranges, "now-1h-30m"; empty where it is none. */
+function fromNow(sign, text) {
+  const parts = wholeParts(durationParts(text?.trim() ?? "") ?? []) ?? [];
+  return parts.length && parts.every(([, unit]) => NAMES[unit]) ? `now${parts.map(([count, unit]) => `${sign}${count}${unit}`).join("")}` : "";
+}
+
+/** The text with "5 minutes ago" and "now - 1 hour" in the units of ranges. */
+function short(text) {
+  const past = text.replace(AGO, (whole, length) => fromNow("-", length) || whole);
+  return past.replace(BEFORE_NOW, (whole, sign, length) => (fromNow(sign, length) ? `${fromNow(sign, length)}${/\s$/.test(whole) ? " " : ""}` : whole));
+}
+
 /** A typed range as `{from, to}` texts; throws a RangeProblem with what is wrong. */
 export function parseRange(typed, now) {
-  const text = typed.trim().replace(/\s+/g, " ");
+  const text = short(typed.trim().replace(/\s+/g, " "));
   if (!text) throw new RangeProblem(`Type a time. ${HINT}`);
-  const length = text.match(LENGTH);
-  if (length) return checked({ from: `now-${length[1]}${length[2]}`, to: "now" }, now);
+  const length = fromNow("-", text.match(LENGTH)?.[1]);
+  if (length) return checked({ from: length, to: "now" }, now);
   const from = text.match(INSTANT)?.[0];
   if (!from) throw new RangeProblem(`No time “${text.split(" ")[0]}”. ${HINT}`);
   const rest = text.slice(from.length).trim().replace(/^(?:to|until|–|-)\s+/, "");

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dashboard.queries.windows_text import parse_windows, spoken, write_windows
 from optimizer.durations import format_duration
 from optimizer.queries import InvalidQuery, WindowSpec
+from optimizer.windows import Window
 
 
 def pairs(text: str) -> list[tuple[str, str]]:
@@ -78,6 +79,9 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
         ("1h, 2h every 30m offset 10m", ["10m", "10m"]),
         ("1h offset 5m, 2h every 30m offset 10m", ["5m", "10m"]),
         ("1h, 2h offset 15m", ["", "15m"]),
+        ("1h offset -15m", ["-15m"]),
+        ("1 hour every 30 minutes offset - 15 min", ["-15m"]),
+        ("1h offset 0s", [""]),
     ],
 )
 def test_an_offset_goes_with_the_slide_or_with_one_size(text: str, offsets: list[str]) -> None:
@@ -104,3 +108,15 @@ def test_windows_are_spoken_with_spaces() -> None:
     assert spoken(WindowSpec("90s", "10s")) == "1 m 30 s every 10 s"
     assert spoken(WindowSpec("60s", "1m")) == "1 m tumbling"
     assert spoken(WindowSpec("1h", "1h", "15m")) == "1 h tumbling offset 15 m"
+
+
+def test_windows_that_start_earlier_are_those_that_start_later_by_the_rest_of_the_slide() -> None:
+    for text in ("1h every 30m offset -10m", "1h every 30m offset -70m"):
+        assert [spec.window() for spec in parse_windows(text)] == [Window(3_600_000, 1_800_000, 1_200_000)]
+
+
+def test_windows_read_as_people_write_durations() -> None:
+    assert parse_windows("1 min, 5 minutes every 10 seconds; 1 Hour") == parse_windows("1m, 5m every 10s; 1h")
+    assert parse_windows("gap 30 seconds") == parse_windows("gap 30s")
+    with pytest.raises(InvalidQuery, match=r"“1M” may be minutes or months: write 1m \(minute\) or 30d\."):
+        parse_windows("1M every 10s")
