@@ -145,6 +145,9 @@ class InputReader(DataSourceStreamReader):
             end = start | {"events": events}
             if self._is_due("plans"):
                 end["plans"] = max(start["plans"], self._plans_end())
+                if end["plans"] > start["plans"] and start["events"] == self._setup.first:
+                    # Queries that came before the first events are to have all of them: cut by their plan.
+                    end["events"] = start["events"]
             if _is_reading(start["past"]) or self._is_due("past"):
                 end["past"] = self._past(start)
             now = self._clock(start["clock"])

@@ -129,6 +129,8 @@ class Clocks:
 class StandingStill(InputReader):
     """Plans batches of topics to which nothing comes."""
 
+    plans = 3
+
     def _events(self):
         return self
 
@@ -136,7 +138,7 @@ class StandingStill(InputReader):
         return {0: 7}
 
     def _plans_end(self):
-        return 3
+        return self.plans
 
     def _newest_progress(self):
         return None
@@ -232,6 +234,20 @@ def reader(clocks: Clocks) -> Told:
 def place(reader: Told) -> dict[str, Any]:
     place, _ = reader.next_batch(reader.initialOffset())
     return place
+
+
+def test_plans_that_are_there_before_the_first_events_are_adopted_before_these(clocks: Clocks):
+    reader = Told({0: 500, 1: 20})
+    reader.plans = 5  # of which the stream's first plan was the third
+    first = reader.initialOffset()
+    place = reader.latestOffset(first, ReadAllAvailable())
+    assert (place["events"], place["plans"]) == (first["events"], 5)
+    place = reader.latestOffset(place, ReadAllAvailable())
+    assert (place["events"], place["plans"]) == ({"0": 500, "1": 20}, 5)
+    reader.plans, reader.held = 6, {0: 501, 1: 20}
+    clocks.sleep(1)
+    place = reader.latestOffset(place, ReadAllAvailable())  # later ones come with events
+    assert (place["events"], place["plans"]) == ({"0": 501, "1": 20}, 6)
 
 
 def test_a_past_is_read_once_from_where_it_is_wanted_to_where_batches_were(reader: Told, place):

@@ -101,6 +101,39 @@ def test_a_new_query_answers_for_the_past_that_is_in_the_log(new: Query) -> None
     assert old == brute_force(OLD, events)
 
 
+HOUR = 3_600_000
+LATE_FOR_AN_HOUR = replace(SOURCE, allowed_lateness=HOUR)
+THREE = [query("first", 4_000, 2_000), query("second", 6_000, 3_000), query("third", 20_000, 10_000, "mean")]
+
+
+def test_queries_that_come_before_the_first_events_have_all_of_them() -> None:
+    engine = Engine(plan_of([THREE[:1]]), source=LATE_FOR_AN_HOUR)
+    engine.batch(plan=plan_of([[each] for each in THREE], version=3))  # the newest of two that came
+    events = [event(at * 370, "ab"[at % 2], temp=at * 7 % 11) for at in range(160)]
+    engine.batch({0: events[:60], 1: events[60:]})
+    assert {block.query for block in engine.blocks if not block.final} == {each.id for each in THREE}
+    assert engine.timeline.pasts == ()
+    engine.batch(end=True)
+    assert engine.finals() == brute_force(THREE, events)
+
+
+def test_a_query_that_comes_with_the_first_events_says_from_when_it_is_whole() -> None:
+    engine = Engine(plan_of([THREE[:1]]), source=LATE_FOR_AN_HOUR)
+    events = [event(at * 370, "ab"[at % 2], temp=at * 7 % 11) for at in range(160)]
+    engine.batch({0: events}, plan=plan_of([[each] for each in THREE], version=2))
+    first_instant = BASE + 159 * 370 + 1
+    expected = {
+        each.id: each.window.first_end_after(first_instant + each.window.range - 1) for each in THREE[1:]
+    }
+    assert engine.meters[0]["waiting"] == expected
+    reading = ReadingBack(engine, most=1_000)
+    for at in (HOUR, 2 * HOUR, 2 * HOUR + 1_000, 2 * HOUR + 2_000):
+        events.append(event(at))
+        engine.batch({0: events[-1:]}, past=reading.next())
+    engine.batch(end=True)
+    assert engine.finals() == brute_force(THREE, events)
+
+
 def test_wrong_values_of_the_past_are_none() -> None:
     """Also those that nobody read before: whether an event counts has never depended on it."""
     new = query("new", 20_000, 2_000, group_by=("device",))
