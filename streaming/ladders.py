@@ -5,14 +5,14 @@ them. Like all that kernels keep they are derived: made anew from the slices whe
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 
 from optimizer.windows import Window
 from streaming.aggregates.base import Part
 from streaming.kernels import SliceRing
-from streaming.lane_kernels import Asked, Chain, ColumnKernels, Due, spans
+from streaming.lane_kernels import Asked, Chain, ColumnKernels, Due, Wanted, spans
 
 States = Sequence[np.ndarray]  # of each part: (columns, windows, groups)
 
@@ -20,12 +20,19 @@ States = Sequence[np.ndarray]  # of each part: (columns, windows, groups)
 class Rung:
     """The answers to one window, and the kernels that make longer windows of them."""
 
-    def __init__(self, window: Window, parts: Sequence[Part], kernels: Sequence[str], done: int) -> None:
+    def __init__(self, window: Window, parts: Sequence[Part], done: int) -> None:
         self.window = window
         self.done = done  # answers are there up to this end
         self._rings = [SliceRing(part.algebra) for part in parts]
-        self._kernels = [ColumnKernels(name, ring) for name, ring in zip(kernels, self._rings, strict=True)]
+        self._kernels: list[ColumnKernels] = []
         self._ends: list[int] = []  # of the answers that are kept
+
+    def ask(self, kernels: Sequence[str], windows: Collection[Window]) -> None:
+        """New kernels, for these windows."""
+        most = {each: (each.range - self.window.range) // self.window.slide + 1 for each in windows}
+        self._kernels = [
+            ColumnKernels(name, ring, most) for name, ring in zip(kernels, self._rings, strict=True)
+        ]
 
     @property
     def steps(self) -> int:
@@ -76,6 +83,10 @@ class Rung:
         for ring in self._rings:
             ring.evict_before(ring.first + gone)
 
+    def fit(self) -> None:
+        for ring in self._rings:
+            ring.fit()
+
 
 class Ladders:
     """All rungs of a lane, by the chain of windows that leads to them."""
@@ -87,13 +98,17 @@ class Ladders:
     def steps(self) -> int:
         return sum(rung.steps for rung in self._rungs.values())
 
-    def keep(self, chains: set[Chain], new: Callable[[Chain], Rung]) -> None:
-        """Rungs for these chains and all that lead to them; others go."""
-        wanted = {chain[:length] for chain in chains for length in range(1, len(chain) + 1)}
-        for chain in sorted(wanted, key=len):
-            if chain not in self._rungs:
-                self._rungs[chain] = new(chain)
+    def ask(self, wanted: Wanted, kernels: Sequence[str]) -> None:
+        """Let rungs answer other windows, by new kernels; those that nothing is made of go."""
         self._rungs = {chain: rung for chain, rung in self._rungs.items() if chain in wanted}
+        for chain, rung in self._rungs.items():
+            rung.ask(kernels, wanted[chain])
+
+    def complete(self, chains: Collection[Chain], new: Callable[[Chain], Rung]) -> None:
+        """Make the rungs that are missing, those that lead to others before these."""
+        for chain in sorted(chains, key=len):
+            if chain and chain not in self._rungs:
+                self._rungs[chain] = new(chain)
 
     def after(self, chain: Chain) -> list[tuple[Chain, Rung]]:
         """The rungs that are made of this one's answers; of the slices for the empty chain."""
@@ -105,3 +120,7 @@ class Ladders:
     def evict_before(self, instant: int) -> None:
         for rung in self._rungs.values():
             rung.evict_before(instant)
+
+    def fit(self) -> None:
+        for rung in self._rungs.values():
+            rung.fit()

@@ -1,6 +1,6 @@
-"""The kernels of a lane: which windows they have been asked for, and windows ahead of the final ones."""
+"""The kernels of a lane: the windows that they are asked for, and windows ahead of the final ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,8 @@ from streaming.kernels.run.batched import NONE_DUE, Batched
 from streaming.kernels.slickdeque_noninv import BatchedDeques
 
 Chain = tuple[Window, ...]  # windows, each made of the answers to the one before
+Wanted = Mapping[Chain, frozenset[Window]]  # windows that are made of a chain's answers; of slices: ()
+NOTHING_WANTED: Wanted = {(): frozenset()}
 
 
 class Due(NamedTuple):
@@ -67,17 +69,28 @@ def _dues(newest: np.ndarray, low: np.ndarray, query: np.ndarray | int, answer: 
 class ColumnKernels:
     """What answers from one column: the planned kernel, and one beside it that looks ahead of the finals.
 
-    Answers are (columns, windows, groups), in arrays that the next call uses again.
+    `most` has all windows that will be asked for, and how many slices each holds at most; `ahead` is the same
+    for those that are not final yet. Answers are (columns, windows, groups), in arrays that the next call
+    uses again.
     """
 
-    def __init__(self, kernel: str, ring: SliceRing) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: str, ring: SliceRing, most: Mapping[Window, int], ahead: int = 0) -> None:
         self._ring = ring
-        self._final: dict[Window | None, Batched | BatchedDeques] = {}
-        self._windows: dict[Window, int] = {}  # by window, its query number
-        rewinds = traits_of(kernel).rewinds
-        # A window that is not final yet lies ahead of the final ones: most kernels cannot go back after it.
-        self._ahead = None if rewinds else batched("b_int", ring, [1])
+        self._final: dict[Window | None, Batched | BatchedDeques] = {}  # None: of all windows
+        self._ahead: Batched | BatchedDeques | None = None
+        self._number = {window: number for number, window in enumerate(sorted(most))}  # as queries
+        traits = traits_of(kernel)
+        if traits.rewinds:  # one query can be asked for any window, and for those that are not final
+            self._number = dict.fromkeys(most, 0)
+            self._final[None] = batched(kernel, ring, [1], [max(ahead, 1, *most.values())])
+            return
+        if traits.many and most:
+            limits = [most[window] for window in self._number]
+            self._final[None] = batched(kernel, ring, [1] * len(most), limits)
+        elif not traits.many:
+            self._final |= {window: batched(kernel, ring, [1], [most[window]]) for window in self._number}
+        if ahead:  # such a window lies ahead of the final ones, and these kernels cannot go back after it
+            self._ahead = batched("b_int", ring, [1], [ahead])
 
     @property
     def steps(self) -> int:
@@ -86,9 +99,8 @@ class ColumnKernels:
 
     def finals(self, asked: Asked) -> np.ndarray:
         """Answers to all windows asked for; takes all new slices in."""
-        self._know(asked.windows)
         if None in self._final:
-            found = self._final[None].advance(asked.dues([self._windows[each] for each in asked.windows]))
+            found = self._final[None].advance(asked.dues([self._number[each] for each in asked.windows]))
         else:
             found = self._by_each(asked)
         if self._ahead is not None:
@@ -107,21 +119,6 @@ class ColumnKernels:
 
     def ahead(self, lows: np.ndarray) -> np.ndarray:
         """The aggregates of slices `low` to the newest, for lows in ascending order."""
-        kernel = self._ahead or self._final.get(None)
-        if kernel is None:
-            self._know([Window(1, 1)])
-            kernel = self._final[None]
         newest = np.full(len(lows), self._ring.next - 1)
+        kernel = self._ahead or self._final[None]
         return kernel.advance(_dues(newest, lows, 0, np.arange(len(lows))))
-
-    def _know(self, windows: Iterable[Window]) -> None:
-        """Make room for windows that were not asked for before."""
-        for window in windows:
-            if window in self._windows:
-                continue
-            self._windows[window] = len(self._windows)
-            if traits_of(self._kernel).many:
-                spans = [kernel.spans for kernel in self._final.values()]
-                self._final[None] = batched(self._kernel, self._ring, [*(spans[0] if spans else []), 1])
-            else:
-                self._final[window] = batched(self._kernel, self._ring, [1])

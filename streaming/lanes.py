@@ -109,6 +109,11 @@ class Lane(msgspec.Struct, frozen=True, array_like=True):
             raise ValueError(f"Lane {self.id} has no slice that starts at {start}.")
         return cut.slice_end(start)
 
+    def most_slices(self, window: Window) -> int:
+        """At most so many slices lie in one of these windows."""
+        most = (sum(-(-window.range // period) for period, _ in cut.classes) for cut in self.cuts)
+        return max(most) + len(self.cuts) - 1
+
     def slice_starts(self, times: np.ndarray) -> np.ndarray:
         """The start of the slice each time falls into; `LATEST` where this lane was not in force."""
         return slice_starts(times, self.cuts)

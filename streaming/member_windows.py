@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from streaming.lane_kernels import Due
+from optimizer.windows import Window
+from streaming.lane_kernels import Chain, Due, Wanted
 from streaming.lanes import Member
 
 
@@ -37,6 +38,18 @@ def by_lane(
     for lane, own in inside.items():
         lanes[lane].append(MemberWindows(member, own))
     return spanning
+
+
+def wanted_of_lanes(members: Iterable[Member]) -> dict[str, Wanted]:
+    """By lane, the windows that it is asked for, each with the answers that it is made of."""
+    found: dict[str, dict[Chain, frozenset[Window]]] = {}
+    for member in members:
+        for segment in member.segments:
+            wanted = found.setdefault(segment.lane, {})
+            chain = member.chain if segment is member.segments[-1] else ()
+            for length, window in enumerate((*chain, member.window)):
+                wanted[chain[:length]] = wanted.get(chain[:length], frozenset()) | {window}
+    return dict(found)
 
 
 def in_chunks(windows: Iterable[MemberWindows], most: int) -> Iterator[list[MemberWindows]]:

@@ -20,9 +20,9 @@ from streaming.aggregates import AGGREGATES
 from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GROUP_LIMIT, GroupIndex
 from streaming.group_state import GroupLaneState
-from streaming.lane_kernels import Chain
+from streaming.lane_kernels import NOTHING_WANTED
 from streaming.lanes import EARLIEST, LATEST, Member, Timeline
-from streaming.member_windows import MemberWindows, by_lane, in_chunks
+from streaming.member_windows import MemberWindows, by_lane, in_chunks, wanted_of_lanes
 from streaming.outcomes import Outcome, Taken, meter
 from streaming.recall import Recalled
 from streaming.refused import Refused
@@ -63,11 +63,11 @@ class Shard:
         self.meta = meta
         self.group_limit = group_limit
         self.groups: dict[tuple[str, ...], GroupIndex] = {}
-        self.lanes = {lane.id: LaneSlices(lane) for lane in meta.timeline.lanes if lane.kept}
-        self.pasts = {past.lane.id: LaneSlices(past.lane) for past in meta.timeline.pasts}
+        self.lanes: dict[str, LaneSlices] = {}
+        self.pasts: dict[str, LaneSlices] = {}
         self._lacking: dict[str, int] = {}
         self._fits_from: dict[str, int] = {}
-        self._note_fits()
+        self.redefine(meta.timeline)
         self.group_lanes = {lane.id: GroupLaneState(lane) for lane in meta.timeline.group_lanes}
         self.refused = Refused()
 
@@ -278,11 +278,16 @@ class Shard:
         return False
 
     def redefine(self, timeline: Timeline) -> None:
+        waits_otherwise = timeline.pasts != self.meta.timeline.pasts
         self.meta.timeline = timeline
         lanes = {}
+        wanted = wanted_of_lanes(timeline.members)
         for lane in (lane for lane in timeline.lanes if lane.kept):
-            lanes[lane.id] = self.lanes.get(lane.id) or self.pasts.get(lane.id) or LaneSlices(lane)
-            lanes[lane.id].redefine(lane)
+            asked = wanted.get(lane.id, NOTHING_WANTED)
+            known = self.lanes.get(lane.id) or self.pasts.get(lane.id) or LaneSlices(lane, asked)
+            known.redefine(lane, asked)
+            known.may_shrink |= waits_otherwise
+            lanes[lane.id] = known
         self.lanes = lanes
         self.pasts = {
             past.lane.id: self.pasts.get(past.lane.id) or LaneSlices(past.lane) for past in timeline.pasts
@@ -329,16 +334,13 @@ class Shard:
         """Every window that ends in `(before, now]` and holds an event, once, with its final value."""
         single: dict[str, list[MemberWindows]] = {lane: [] for lane in self.lanes}
         spanning: list[tuple[int, Member]] = []
-        chains: dict[str, set[Chain]] = {}
         for member in self.meta.timeline.members:
             spanning += by_lane(member, self._ends(member, before, now), single)
-            if member.through:
-                chains.setdefault(member.segments[-1].lane, set()).add(member.chain)
         for lane, windows in single.items():
             slices = self.lanes[lane]
             with slices.timed():
                 slices.close_until(now, len(self._group_index(slices)))
-                found = slices.finals([each.due(lane) for each in windows], now, chains.get(lane, set()))
+                found = slices.finals([each.due(lane) for each in windows], now)
                 self._emit_all(windows, found, slices, batch, True, outcome)
         for end, member in spanning:
             self._emit_spanning(member, end, batch, True, outcome)

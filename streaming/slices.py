@@ -4,6 +4,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 
 import numpy as np
 
@@ -16,7 +17,16 @@ from streaming.columns import Columns, WindowColumns
 from streaming.group_index import GroupIndex
 from streaming.kernels import SliceRing, traits_of
 from streaming.ladders import Ladders, Rung, States
-from streaming.lane_kernels import Asked, Chain, ColumnKernels, Due, for_each_end, spans
+from streaming.lane_kernels import (
+    NOTHING_WANTED,
+    Asked,
+    Chain,
+    ColumnKernels,
+    Due,
+    Wanted,
+    for_each_end,
+    spans,
+)
 from streaming.lane_partials import LanePartials
 from streaming.lane_spans import Head, Tails
 from streaming.lanes import EARLIEST, LATEST, Lane
@@ -63,17 +73,24 @@ class ClosedSlices:
         for ring in self.rings:
             ring.evict_before(number)
 
+    def fit(self) -> None:
+        for ring in self.rings:
+            ring.fit()
+
 
 class LaneSlices:
     """All slices of a lane in one shard, and the kernels that answer from them."""
 
-    def __init__(self, lane: Lane) -> None:
+    def __init__(self, lane: Lane, wanted: Wanted = NOTHING_WANTED) -> None:
         self.lane = lane
         self.parts = [PARTS[name] for name in lane.signature.parts]
         self.open = OpenSlices(self.parts)
         self.closed = ClosedSlices(self.parts)
         self.seconds = 0.0  # of this batch, for answers
         self._just_closed = 0  # how many slices, in this batch
+        self._wanted = wanted
+        self._spent = 0  # steps of kernels that have gone
+        self.may_shrink = False  # slices were kept for windows that are not asked for any more
         self._kernels = self._new_kernels()
         self._ladders = Ladders()
         self._places: dict[str, list[int]] = {}
@@ -82,13 +99,22 @@ class LaneSlices:
 
     def _new_kernels(self) -> list[ColumnKernels]:
         # Numbers of events and values are exact, for which prefix differences take the fewest operations.
-        names = ["prefix_difference", "prefix_difference", *(self._kernel_for(part) for part in self.parts)]
-        return [ColumnKernels(name, ring) for name, ring in zip(names, self.closed.rings, strict=True)]
+        names = ["prefix_difference", "prefix_difference", *self._kernels_of_parts()]
+        every = {
+            window: self.lane.most_slices(window) for window in frozenset().union(*self._wanted.values())
+        }
+        of_parts = {window: every[window] for window in self._wanted[()]}  # others are made of answers
+        most = [every, every, *repeat(of_parts, len(self.parts))]
+        ahead = max(every.values(), default=1)
+        return [
+            ColumnKernels(name, ring, each, ahead)
+            for name, ring, each in zip(names, self.closed.rings, most, strict=True)
+        ]
 
-    def _kernel_for(self, part: Part) -> str:
+    def _kernels_of_parts(self) -> list[str]:
         """The planned one; a lane may keep parts from an older plan that it is not for."""
-        fits = not lacks(part.algebra, traits_of(self.lane.kernel).needs)
-        return self.lane.kernel if fits else "flatfit"
+        needs = traits_of(self.lane.kernel).needs
+        return ["flatfit" if lacks(part.algebra, needs) else self.lane.kernel for part in self.parts]
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -106,7 +132,7 @@ class LaneSlices:
 
     @property
     def steps(self) -> int:
-        return sum(kernels.steps for kernels in self._kernels) + self._ladders.steps
+        return self._spent + sum(kernels.steps for kernels in self._kernels) + self._ladders.steps
 
     @property
     def state_bytes(self) -> int:
@@ -114,15 +140,20 @@ class LaneSlices:
         of_one = sum(ring.rows.itemsize * len(ring.rows) for ring in self.closed.rings)
         return of_one * self.closed.rings[0].groups * (len(self.closed.starts) + len(self.open))
 
-    def redefine(self, lane: Lane) -> None:
-        """The lane under a newer plan; another kernel is built from the slices at hand."""
-        changed = lane.kernel != self.lane.kernel
+    def redefine(self, lane: Lane, wanted: Wanted) -> None:
+        """The lane under a newer plan, or cut otherwise: kernels for what is wanted by now.
+
+        They are built from the slices at hand: nothing stays of windows that nobody wants any more.
+        """
+        before = (self.lane.kernel, self.lane.cuts, self._wanted)
         if lane.cuts != self.lane.cuts:
             self.open.recut(lane.slice_end)
-        self.lane = lane
-        if changed:
+        self.lane, self._wanted = lane, wanted
+        if before != (lane.kernel, lane.cuts, wanted):
+            self._spent = self.steps
             self._kernels = self._new_kernels()
-            self._ladders = Ladders()
+            self._ladders.ask(wanted, self._kernels_of_parts())
+            self.may_shrink = True
 
     def merge(self, partials: LanePartials, groups: np.ndarray, width: int) -> list[int]:
         """Gather partials in their open slices; returns the starts of the slices touched."""
@@ -147,16 +178,16 @@ class LaneSlices:
         self._just_closed = len(ended)
         self.closed.widen(width)
 
-    def finals(self, dues: Sequence[Due], now: int, chains: set[Chain]) -> WindowColumns:
+    def finals(self, dues: Sequence[Due], now: int) -> WindowColumns:
         """The windows that are due, from closed slices alone; to be used before the next ones are asked for.
 
-        `chains` are those of all members: answers that longer windows are made of are taken when their slices
-        close, at `now`, since kernels do not go back.
+        Answers that longer windows are made of are taken when their slices close, at `now`, since kernels do
+        not go back.
         """
-        self._ladders.keep(chains, self._new_rung)
+        self._ladders.complete(self._wanted, self._new_rung)
         asked = self._asked(dues)
         events, values = (kernels.finals(asked) for kernels in self._kernels[:2])
-        if chains and self.parts:
+        if len(self._wanted) > 1 and self.parts:
             shape, rings = events.shape[1:], self.closed.rings[2:]
             states: States = [np.empty((len(ring.rows), *shape), ring.rows.dtype) for ring in rings]
             self._climb((), dues, now, states)
@@ -197,8 +228,8 @@ class LaneSlices:
     def _new_rung(self, chain: Chain) -> Rung:
         """With the answers of windows that lie in slices which the kernels have taken in already."""
         window = chain[-1]
-        names = [self._kernel_for(part) for part in self.parts]
-        rung = Rung(window, self.parts, names, EARLIEST)
+        rung = Rung(window, self.parts, EARLIEST)
+        rung.ask(self._kernels_of_parts(), self._wanted[chain])
         seen = self.closed.starts[: len(self.closed.starts) - self._just_closed]
         if seen:
             width = self.closed.rings[0].groups
@@ -265,6 +296,7 @@ class LaneSlices:
         for ring in self.closed.rings:
             ring.keep(groups)
         self.open.keep(groups)
+        self._spent = self.steps
         self._kernels = self._new_kernels()
         self._ladders = Ladders()
         self._heads, self._tails = {}, {}
@@ -286,6 +318,10 @@ class LaneSlices:
         gone = self.closed.starts[: bisect_left(self.closed.starts, instant)]
         self.closed.evict_before(instant)
         self._ladders.evict_before(instant)
+        if self.may_shrink:
+            self.closed.fit()
+            self._ladders.fit()
+            self.may_shrink = False
         self._heads = {change: head for change, head in self._heads.items() if change >= instant}
         self._tails = {change: tails for change, tails in self._tails.items() if change > instant}
         for tails in self._tails.values():

@@ -70,12 +70,17 @@ def element(name: str, algebra: Algebra, ranges: Sequence[int]) -> Element | Deq
     return Element(KERNELS[name], algebra, ranges)
 
 
-def batched(name: str, ring: SliceRing, spans: Sequence[int]) -> Batched | BatchedDeques:
-    """All groups of a shard, many slices at a time, compiled."""
+def batched(
+    name: str, ring: SliceRing, spans: Sequence[int], limits: Sequence[int] | None = None
+) -> Batched | BatchedDeques:
+    """All groups of a shard, many slices at a time, compiled.
+
+    `spans` are how many slices each query's windows hold at most so far, `limits` how many they ever will.
+    """
     check_pairing(name, ring.algebra, len(spans))
     if name == "slickdeque_noninv":
-        return BatchedDeques(ring, spans)
-    return Batched(KERNELS[name], ring, spans)
+        return BatchedDeques(ring, spans, limits)
+    return Batched(KERNELS[name], ring, spans, limits)
 
 
 __all__ = ["KERNELS", "IllegalPairing", "SliceRing", "batched", "check_pairing", "element", "traits_of"]

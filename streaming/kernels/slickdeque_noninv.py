@@ -18,7 +18,7 @@ import numpy as np
 from streaming.aggregates.algebra import Algebra, State, combine
 from streaming.compiled import compiled
 from streaming.kernels.base import Traits
-from streaming.kernels.run.batched import NONE_DUE
+from streaming.kernels.run.batched import NONE_DUE, grown
 from streaming.kernels.run.ring import RingColumn, SliceRing
 from streaming.kernels.run.rows import U, flat, load, same, save
 
@@ -108,9 +108,10 @@ class DequeElement:
 class BatchedDeques:
     """All groups of a shard, in compiled code; as run/batched.py is for the other kernels."""
 
-    def __init__(self, ring: SliceRing, spans: Sequence[int]) -> None:
+    def __init__(self, ring: SliceRing, spans: Sequence[int], limits: Sequence[int] | None = None) -> None:
         self.ring = ring
         self.spans = list(spans)
+        self._limit = max(limits) if limits else None
         self.operations = 0.0  # for each group, on average
         self._next = ring.first
         self._room = 8
@@ -132,7 +133,7 @@ class BatchedDeques:
     def advance(self, dues: np.ndarray) -> np.ndarray:
         reach = int((dues[:, 0] - dues[:, 1]).max()) + 1 if len(dues) else 1
         if reach > max(self.spans):
-            self.spans = [max(reach, span) for span in self.spans]
+            self.spans = [grown(span, reach, self._limit) for span in self.spans]
             self.rebuild()
         self._widen()
         answers = int((dues[:, 4] + dues[:, 2]).max()) if len(dues) else 0

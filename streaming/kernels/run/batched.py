@@ -31,12 +31,27 @@ def every_slide(first: int, count: int, ranges: Sequence[int]) -> np.ndarray:
     return np.stack([newest, low, np.ones_like(low), query, answer], axis=1).astype(np.int64)
 
 
+def grown(span: int, held: int, limit: int | None) -> int:
+    """The span that has room for what a window holds: the next power of two, but not beyond the limit.
+
+    It follows from the most that was held, not from the way there, so that a kernel costs the same whatever
+    it has lived through.
+    """
+    if held <= span:
+        return span
+    roomy = 1 << (held - 1).bit_length()
+    return roomy if limit is None else max(held, min(roomy, limit))
+
+
 class Batched:
     """`spans` are how many slices each query's windows hold at most; they grow when one holds more."""
 
-    def __init__(self, kernel: Any, ring: SliceRing, spans: Sequence[int]) -> None:
+    def __init__(
+        self, kernel: Any, ring: SliceRing, spans: Sequence[int], limits: Sequence[int] | None = None
+    ) -> None:
         self.operations = 0  # of the algebra, for each group
         self.spans = list(spans)
+        self._limits: Sequence[int | None] = limits or [None] * len(spans)
         self.ring = ring
         self._kind = kernel
         self._answers: np.ndarray = np.empty((ring.rows.shape[0], 0, 0), ring.algebra.dtype)
@@ -95,10 +110,7 @@ class Batched:
         """Grow where a window holds more slices than its query was made for, or where groups have come."""
         room = most * int(self._kernel.effort())
         if any(span > known for span, known in zip(held, self.spans, strict=True)):
-            self.spans = [
-                max(span, 2 * known) if span > known else known
-                for span, known in zip(held, self.spans, strict=True)
-            ]
+            self.spans = list(map(grown, self.spans, held, self._limits))
             self.rebuild()
         if room > len(self._tape.entries):
             self._tape = new_tape(2 * room)

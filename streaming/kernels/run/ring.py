@@ -9,9 +9,11 @@ import numpy as np
 
 from streaming.aggregates.algebra import Algebra, State, identity_rows
 
+LEAST_DEPTH = 16
+
 
 class SliceRing:
-    def __init__(self, algebra: Algebra, groups: int = 0, depth: int = 16, first: int = 0) -> None:
+    def __init__(self, algebra: Algebra, groups: int = 0, depth: int = LEAST_DEPTH, first: int = 0) -> None:
         self.algebra = algebra
         self.groups = groups
         self.first = first  # the oldest slice that is kept
@@ -34,8 +36,7 @@ class SliceRing:
             partials = partials[:, None, :]
         count, groups = partials.shape[1:]
         self.widen(groups)
-        kept = self.next + count - self.first
-        self.deepen(kept + kept // 4)  # a quarter of them stay for a while after they were evicted
+        self._resize(max(self.depth, room_for(self.next + count - self.first)))
         at = self.next % self.depth
         # A span is written many times faster than rows that are named one by one, as where the ring ends.
         places: slice | np.ndarray = slice(at, at + count)
@@ -78,14 +79,18 @@ class SliceRing:
             kept[:, span, self.groups :] = self._nothing
         self.rows = kept
 
-    def deepen(self, slices: int) -> None:
-        """Make room for so many slices."""
-        if slices <= self.depth:
+    def fit(self) -> None:
+        """Let go of room that the slices which are kept do not need."""
+        self._resize(min(self.depth, room_for(self.next - self.first)))
+
+    def _resize(self, depth: int) -> None:
+        if depth == self.depth:
             return
-        deeper = self._room(max(slices, 2 * self.depth), self.rows.shape[2])
+        resized = self._room(depth, self.rows.shape[2])
+        self.intact = max(self.intact, self.next - depth)
         numbers = np.arange(self.intact, self.next)
-        deeper[:, numbers % deeper.shape[1]] = self.rows[:, numbers % self.depth]
-        self.rows = deeper
+        resized[:, numbers % depth] = self.rows[:, numbers % self.depth]
+        self.rows = resized
 
     def _written(self) -> list[slice]:
         """Where the rows are that hold something: up to where the ring ends, and from where it begins."""
@@ -114,6 +119,11 @@ class RingColumn:
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(self._ring.first, self._ring.next))
+
+
+def room_for(slices: int) -> int:
+    """A power of two; a quarter of the slices stay for a while after they were evicted."""
+    return max(LEAST_DEPTH, 1 << (slices + slices // 4 - 1).bit_length())
 
 
 def roomy(groups: int) -> int:
