@@ -5,9 +5,11 @@ import { faded } from "./palette.js";
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [100, 40]; // of the view box, which is stretched
 
-export function svg(tag, attributes) {
+/** `style` is of properties: the policy of our pages takes none as text. */
+export function svg(tag, { style = {}, ...attributes }) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value);
   return element;
 }
 
@@ -43,9 +45,9 @@ export function areaPaths(series, { from, until, colour }) {
     const ground = `${path(run)}L${run.at(-1)[0].toFixed(2)} ${HEIGHT}L${run[0][0].toFixed(2)} ${HEIGHT}Z`;
     const stroke = { fill: "none", "vector-effect": "non-scaling-stroke", "stroke-linejoin": "round", "stroke-linecap": run.length === 1 ? "round" : "butt" };
     return [
-      svg("path", { d: ground, style: `fill:${faded(colour, 0.1)}` }),
-      svg("path", { ...stroke, d: path(solid), style: `stroke:${colour};stroke-width:1.5` }),
-      svg("path", { ...stroke, d: path(dotted), style: `stroke:${faded(colour, 0.6)};stroke-width:1.5;stroke-dasharray:3 3` }),
+      svg("path", { d: ground, style: { fill: faded(colour, 0.1) } }),
+      svg("path", { ...stroke, d: path(solid), style: { stroke: colour, "stroke-width": 1.5 } }),
+      svg("path", { ...stroke, d: path(dotted), style: { stroke: faded(colour, 0.6), "stroke-width": 1.5, "stroke-dasharray": "3 3" } }),
     ];
   });
 }
