@@ -72,7 +72,7 @@ def test_nothing_is_cut_off_and_the_console_is_clean(context: BrowserContext, ad
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.goto(address)
     page.locator("#job-card", has_text="running").wait_for()
-    page.wait_for_timeout(1_500)
+    page.wait_for_timeout(800)
     cut = {width: found for width in WIDTHS if (found := _cut_at(page, width))}
     page.close()
     assert not cut
@@ -81,5 +81,5 @@ def test_nothing_is_cut_off_and_the_console_is_clean(context: BrowserContext, ad
 
 def _cut_at(page: Page, width: int) -> list[str]:
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(150)
+    page.wait_for_timeout(60)
     return list(page.evaluate(CUT_OFF))
