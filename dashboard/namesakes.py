@@ -16,6 +16,12 @@ def namesake(others: QuerySet[Named], name: str, besides: Named | None = None) -
     return (known.exclude(pk=besides.pk) if besides else known).first()
 
 
+def namesake_words(others: QuerySet[Named], saved: Named) -> str | None:
+    """The same without the link."""
+    other = namesake(others, str(saved), besides=saved)
+    return None if other is None else f"Another {_noun(other)} has the same name."
+
+
 def note_namesake(request: HttpRequest, others: QuerySet[Named], saved: Named) -> None:
     """Say with a link that another thing has the name of what was saved."""
     other = namesake(others, str(saved), besides=saved)

@@ -18,6 +18,7 @@ from dashboard.api.forms import checked_query, written_by, written_query
 from dashboard.api.pages import FARTHEST, Page, PageAsked, page_of
 from dashboard.api.refusals import REFUSALS, Refused
 from dashboard.api.shapes import QueryChange, QuerySent, QueryShown, Text
+from dashboard.namesakes import namesake_words
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import note_if_unheard
@@ -25,6 +26,7 @@ from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.versions import FitsNoMore, Shown, go_back, history
+from dashboard.queries.windows_text import skipping
 from dashboard.queries.written import Written
 
 router = Router(tags=["Queries"])
@@ -86,7 +88,7 @@ def list_queries(request: HttpRequest, asked: PageAsked, source: Text = "") -> A
 def add_query(request: HttpRequest, sent: QuerySent) -> Any:
     source, spec = checked_query(written_by(signed_in(request), sent, sent.source))
     query, plan = actions.add_query(source, spec, signed_in(request), sent.tags)
-    return 201, QueryShown.of(query, note_if_unheard([plan]))
+    return 201, QueryShown.of(query, _notes(request, query, plan))
 
 
 @router.post("/preview", response={200: Cost, **REFUSALS}, summary="What a query would cost")
@@ -111,7 +113,7 @@ def patch_query(request: HttpRequest, key: str, sent: QueryChange) -> Any:
     if "tags" in sent.model_fields_set:
         query.tags = tidy_tags(sent.tags)
     plan = actions.change_query(query, spec, signed_in(request))
-    return QueryShown.of(query, note_if_unheard([plan]))
+    return QueryShown.of(query, _notes(request, query, plan))
 
 
 @router.post("/{slug:key}/preview", response={200: Cost, **REFUSALS}, summary="What a change would cost")
@@ -170,6 +172,12 @@ def resume_query(request: HttpRequest, key: str) -> Any:
 def _done(request: HttpRequest, query: SavedQuery, act: Act) -> QueryShown:
     plans = act([query], signed_in(request))
     return QueryShown.of(query, note_if_unheard(plans))
+
+
+def _notes(request: HttpRequest, query: SavedQuery, plan: PlanVersion) -> str | None:
+    others = visible_queries(signed_in(request))
+    notes = (note_if_unheard([plan]), namesake_words(others, query), *skipping(query.spec().windows))
+    return " ".join(note for note in notes if note) or None
 
 
 def _rewritten(request: HttpRequest, sent: QueryChange, query: SavedQuery) -> Written:

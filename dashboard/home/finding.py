@@ -18,6 +18,7 @@ TO_MAKE = (
     ("New alert", "alert-new", "plus"),
     ("Add source", "source-new", "plus"),
 )
+OF_EDITORS = (("Bin", "bin", "trash"),)
 OF_ADMINISTRATORS = (("People", "people", "users"), ("Audit log", "audit", "history"))
 
 
@@ -65,7 +66,7 @@ def _everything(person: User) -> Iterator[Found]:
 
 def _places(person: User) -> Iterator[Found]:
     listed = tuple((place.name, place.url, place.icon) for place in PLACES) + ALSO
-    listed += TO_MAKE if may_edit(person) else ()
+    listed += TO_MAKE + OF_EDITORS if may_edit(person) else ()
     listed += OF_ADMINISTRATORS if is_administrator(person) else ()
     for name, view, icon in listed:
         yield Found(name, "Make" if icon == "plus" else "Place", icon, reverse(view))

@@ -54,3 +54,14 @@ def test_a_window_that_skips_events_says_so(as_ana: Client, sensors: Source, win
 def test_windows_that_leave_nothing_out_say_nothing(as_ana: Client, sensors: Source) -> None:
     typed = {**TYPED, "windows": "1m every 10s; 1m; gap 30s; 100 events every 10"}
     assert "skips events" not in as_ana.post("/queries/preview/", typed).content.decode()
+
+
+def test_the_api_notes_both(as_ana: Client, hot: SavedQuery) -> None:
+    sent = {"source": "sensors", "name": "Hot devices", "windows": "10s every 1m", "computations": []}
+    sent["computations"] = [{"aggregate": "count"}]
+    made = as_ana.post("/api/queries", sent, content_type="application/json").json()
+    assert made["note"].endswith(f"Another query has the same name. {SKIPS}")
+    changed = as_ana.patch(
+        f"/api/queries/{made['key']}", {"name": "Mine", "windows": "1m"}, content_type="application/json"
+    )
+    assert "Another" not in (changed.json()["note"] or "") and SKIPS not in (changed.json()["note"] or "")

@@ -13,6 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from dashboard import demo_seed
+from dashboard.bin.actions import delete
 from dashboard.models import Connection, PlanVersion, SavedQuery, Source
 from dashboard.planning import service, wire
 from dashboard.platform.problems import Problem
@@ -189,6 +190,23 @@ def test_pausing_and_deleting_are_undone_by_a_file(everything: SavedQuery, tmp_p
     assert taken(file)[2] == "1 query changed, 1 added, 1 as it was."
     assert SavedQuery.objects.get(name="All").paused_at is None
     assert SavedQuery.objects.filter(key=everything.key).exists()
+
+
+def test_what_is_in_the_bin_is_not_exported_and_is_restored_by_a_file(
+    everything: SavedQuery, tmp_path: Path
+) -> None:
+    file = tmp_path / "millrace.yaml"
+    export(file)
+    content = file.read_text()
+    delete([Source.objects.get(key="web")], None)
+    delete([Connection.objects.get(name="Guarded")], None)
+    export(tmp_path / "less.yaml")
+    assert "Guarded" not in (tmp_path / "less.yaml").read_text()
+    file.write_text(content)
+    taken(file)
+    assert Connection.objects.filter(name="Guarded").exists()
+    assert Source.objects.filter(key="web").exists()
+    assert SavedQuery.objects.filter(name="All").exists()
 
 
 def test_who_is_not_known_here_is_named(everything: SavedQuery, tmp_path: Path) -> None:
