@@ -202,6 +202,20 @@ def _networks(name: str, default: str) -> tuple[addresses.IpNetwork, ...]:
 WEBHOOK_NETWORKS = _networks("MILLRACE_WEBHOOK_NETWORKS", "")
 _networks(addresses.SETTING, addresses.DEFAULT)  # for clusters and registries; `streaming.addresses` reads it
 
+# What people may ask before they are refused in words (`dashboard/queries/limits.py`); 0: no limit.
+LIMITS = {
+    "queries_per_person": env.int("MILLRACE_QUERIES_PER_PERSON", default=1_000),
+    "queries_per_source": env.int("MILLRACE_QUERIES_PER_SOURCE", default=5_000),
+    "windows_per_person": env.int("MILLRACE_WINDOWS_PER_PERSON", default=10_000),
+    "windows_per_source": env.int("MILLRACE_WINDOWS_PER_SOURCE", default=50_000),
+    "groups_per_person": env.int("MILLRACE_GROUPS_PER_PERSON", default=10_000_000),
+    "groups_per_source": env.int("MILLRACE_GROUPS_PER_SOURCE", default=20_000_000),
+    "results_per_person": env.int("MILLRACE_RESULTS_PER_PERSON", default=1_000_000),  # a second
+    "results_per_source": env.int("MILLRACE_RESULTS_PER_SOURCE", default=2_000_000),  # likewise
+    "overlap": env.int("MILLRACE_OVERLAP", default=100_000),  # range / slide of a window
+    "api_rate": env.int("MILLRACE_API_RATE", default=50),  # requests a second of a person, in each process
+}
+
 # Their version is in the address of the browser's files: it asks for each of them once, not with every page.
 STATIC_VERSION = "changing" if DEBUG else version_of(BASE_DIR / "static")
 STATIC_URL = f"static/{STATIC_VERSION}/"

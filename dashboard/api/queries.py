@@ -24,6 +24,7 @@ from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import note_if_unheard
 from dashboard.queries import actions
 from dashboard.queries.cost_words import cost_cells
+from dashboard.queries.limits import limited
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.versions import FitsNoMore, Shown, go_back, history
 from dashboard.queries.windows_text import skipping
@@ -86,14 +87,16 @@ def list_queries(request: HttpRequest, asked: PageAsked, source: Text = "") -> A
 
 @router.post("", response={201: QueryShown, **REFUSALS}, summary="Add a query and start it")
 def add_query(request: HttpRequest, sent: QuerySent) -> Any:
-    source, spec = checked_query(written_by(signed_in(request), sent, sent.source))
+    person = signed_in(request)
+    source, spec = checked_query(limited(written_by(person, sent, sent.source), person))
     query, plan = actions.add_query(source, spec, signed_in(request), sent.tags)
     return 201, QueryShown.of(query, _notes(request, query, plan))
 
 
 @router.post("/preview", response={200: Cost, **REFUSALS}, summary="What a query would cost")
 def preview_new(request: HttpRequest, sent: QuerySent) -> Any:
-    return _cost(written_by(signed_in(request), sent, sent.source))
+    person = signed_in(request)
+    return _cost(limited(written_by(person, sent, sent.source), person))
 
 
 @router.get("/{slug:key}", response={200: QueryShown, **REFUSALS}, summary="Look at a query")
@@ -166,7 +169,10 @@ def pause_query(request: HttpRequest, key: str) -> Any:
 
 @router.post("/{slug:key}/resume", response={200: QueryShown, **REFUSALS}, summary="Resume a query")
 def resume_query(request: HttpRequest, key: str) -> Any:
-    return _done(request, _own(request, key), actions.resume_queries)
+    try:
+        return _done(request, _own(request, key), actions.resume_queries)
+    except actions.OverLimit as problem:
+        raise Refused({"query": str(problem)}) from problem
 
 
 def _done(request: HttpRequest, query: SavedQuery, act: Act) -> QueryShown:
@@ -181,7 +187,9 @@ def _notes(request: HttpRequest, query: SavedQuery, plan: PlanVersion) -> str | 
 
 
 def _rewritten(request: HttpRequest, sent: QueryChange, query: SavedQuery) -> Written:
-    return written_query(sent, query.source, editing=query, known=visible_sources(signed_in(request)))
+    person = signed_in(request)
+    written = written_query(sent, query.source, editing=query, known=visible_sources(person))
+    return limited(written, person, query)
 
 
 def _cost(written: Written, editing: SavedQuery | None = None) -> Cost:

@@ -20,6 +20,7 @@ from dashboard.connections.models import Connection
 from dashboard.planning import service as planning
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.wire import WireDown
+from dashboard.queries.limits import check_limits
 from dashboard.queries.models import SavedQuery
 from dashboard.sources.models import Source
 from optimizer.queries import InvalidQuery
@@ -73,6 +74,16 @@ def _check_can_return(thing: Binned) -> None:
             raise NotRestored(
                 f"“{thing.name}” does not fit {fields} any more: {problem.sentence}"
             ) from problem
+        _check_limits(thing)
+
+
+def _check_limits(query: SavedQuery) -> None:
+    if query.paused_at is not None:
+        return
+    try:
+        check_limits(query.source, query.spec(), query.owner)
+    except InvalidQuery as problem:
+        raise NotRestored(f"“{query.name}” stays in the bin: {problem.sentence}") from problem
 
 
 def _take_free_name(thing: Binned) -> None:

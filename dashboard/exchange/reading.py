@@ -39,6 +39,7 @@ from dashboard.models import Alert, Board, Connection, HistoryPolicy, SavedQuery
 from dashboard.past.forms import PolicyForm
 from dashboard.past.models import DETAIL_DAYS, KEPT_DAYS
 from dashboard.planning import service as planning
+from dashboard.queries.limits import limited
 from dashboard.queries.models import tidy_tags
 
 KINDS = ("connections", "sources", "queries", "dashboards", "alerts")
@@ -290,12 +291,14 @@ def _take_query(entry: Entry, taken: Taken, touched: Counter[str]) -> str:
     source = Source.objects.filter(key=kept.source).first()
     if found and source != found.source:
         raise Refused({"source": "A query stays with its source: give the new one a key of its own."})
-    source, spec = checked_query(written_query(kept, source))
+    owner = _owner(kept.owner, found.owner if found else None, taken)
+    written = written_query(kept, source)
+    source, spec = checked_query(written if kept.paused else limited(written, owner, found))
     query = found or SavedQuery(key=kept.key, source=source)
     planned = (query.spec(), query.paused_at is None) if before else None
     query.take(spec)
     query.tags = tidy_tags(kept.tags)
-    query.owner = _owner(kept.owner, query.owner, taken)
+    query.owner = owner
     query.deleted_at = query.deleted_by = None
     if kept.paused != (query.paused_at is not None):
         query.paused_at = timezone.now() if kept.paused else None

@@ -10,9 +10,10 @@ from django.utils import timezone
 from dashboard.accounts.people import first_name
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.service import replan
+from dashboard.queries.limits import check_limits
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.sources.models import Source
-from optimizer.queries import QuerySpec
+from optimizer.queries import InvalidQuery, QuerySpec
 
 LONGEST_QUOTE = 80  # characters of an expression
 
@@ -32,6 +33,10 @@ def change_query(query: SavedQuery, spec: QuerySpec, person: User) -> PlanVersio
     query.take(spec)
     query.save()
     return replan(query.source, f"{first_name(person)} changed “{query.name}”")
+
+
+class OverLimit(Exception):
+    """Queries cannot run, as there are too many others; said as it is."""
 
 
 @transaction.atomic
@@ -70,10 +75,19 @@ def _expressions(query: SavedQuery) -> list[str]:
     return [text for text in (spec.where, *fields) if text]
 
 
+def _check_limits(query: SavedQuery) -> None:
+    try:
+        check_limits(query.source, query.spec(), query.owner)
+    except InvalidQuery as problem:
+        raise OverLimit(f"“{query.name}” stays paused: {problem.sentence}") from problem
+
+
 @transaction.atomic
 def resume_queries(queries: Sequence[SavedQuery], person: User) -> list[PlanVersion]:
+    """Raises OverLimit; then none is resumed."""
     paused = [query for query in queries if query.paused_at is not None]
     for query in paused:
+        _check_limits(query)
         query.paused_at, query.paused_by, query.paused_why = None, None, ""
         query.save(update_fields=["paused_at", "paused_by", "paused_why"])
     return _replanned(paused, person, "resumed")

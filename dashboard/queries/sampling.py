@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streaming.replay.engine import Engine
     from streaming.replay.topics import SourceSpan
 
+MANY_GROUPS = 100
 MOST_MESSAGES = 400_000
 MOST_BYTES = 64 << 20  # of messages that are kept for one source
 SOURCES_KEPT = 2
@@ -195,7 +196,17 @@ def _notes(engine: "Engine", spec: QuerySpec, part: Messages) -> list[str]:
     if told:
         notes.append(f"Left out of {counts.read:,} messages: {', '.join(told)}.")
     notes += [values_left_out(count, why) for count, why in engine.left_out.values()]
+    notes += _too_many_groups(engine, spec)
     return notes + _too_long(engine, spec, part)
+
+
+def _too_many_groups(engine: "Engine", spec: QuerySpec) -> list[str]:
+    """Where nearly every message has a group of its own: an identifier, or a time."""
+    groups, accepted = engine.groups(spec.group_by), engine.counts.accepted
+    if groups < MANY_GROUPS or groups <= accepted / 2:
+        return []
+    fields = " and ".join(spec.group_by)
+    return [f"Grouping by {fields} makes {groups:,} groups of {accepted:,} messages: is that what you want?"]
 
 
 def _too_long(engine: "Engine", spec: QuerySpec, part: Messages) -> list[str]:

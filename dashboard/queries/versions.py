@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from dashboard.planning.models import PlanVersion
 from dashboard.queries.actions import change_query
+from dashboard.queries.limits import check_limits
 from dashboard.queries.models import QueryVersion, SavedQuery
 from dashboard.queries.windows_text import write_windows
 from optimizer.queries import InvalidQuery, QuerySpec
@@ -61,4 +62,8 @@ def go_back(query: SavedQuery, version: QueryVersion, person: User) -> PlanVersi
             f"Version {version.number} does not fit the fields of “{query.source.name}” any more: "
             f"{problem.sentence}"
         ) from problem
+    try:
+        check_limits(query.source, version.spec(), query.owner, query)
+    except InvalidQuery as problem:
+        raise FitsNoMore(f"“{query.name}” stays as it is: {problem.sentence}") from problem
     return change_query(query, version.spec(), person)

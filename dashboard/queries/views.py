@@ -25,6 +25,7 @@ from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
 from dashboard.queries.field_values import field_values
+from dashboard.queries.limits import limited
 from dashboard.queries.models import SavedQuery, tidy_tags
 from dashboard.queries.sampling import Busy, NoPreview, sampled
 from dashboard.queries.states import state_of, warnings_of
@@ -99,7 +100,11 @@ def query_bulk(request: HttpRequest) -> HttpResponse:
         messages.info(request, "Nothing chosen: tick the queries first.")
         return redirect("queries")
     act, said, undone_by = BULK[asked]
-    plans = act(queries, signed_in(request))
+    try:
+        plans = act(queries, signed_in(request))
+    except actions.OverLimit as problem:
+        messages.error(request, str(problem))
+        return redirect("queries")
     on_page = (request.GET.get("from") or request.POST.get("from")) == "page"  # of the one query
     asked_back = [("do", undone_by), *(("key", query.key) for query in queries)]
     back = urlencode([*asked_back, ("from", "page")] if on_page else asked_back)
@@ -144,7 +149,8 @@ def query_new(request: HttpRequest) -> HttpResponse:
         draft = _copy_of(copied) if copied else template or Draft.first(source)
         context = _form_context(request, draft) | {"begun": copied is not None or template is not None}
         return render(request, "queries/form.html", context)
-    written = read_written(request.POST, source, visible_sources(signed_in(request)))
+    person = signed_in(request)
+    written = limited(read_written(request.POST, source, visible_sources(person)), person)
     checked, source = written.checked, written.draft.source
     if checked.answerable is None or not checked.is_good or source is None:
         return render(request, "queries/form.html", written_context(request, written), status=422)
@@ -177,6 +183,7 @@ def query_edit(request: HttpRequest, key: str) -> HttpResponse:
     written = kept_to(
         query.source, read_written(request.POST, query.source, visible_sources(signed_in(request)))
     )
+    written = limited(written, signed_in(request), query)
     if written.checked.answerable is None or not written.checked.is_good:
         return render(
             request, "queries/form.html", written_context(request, written, editing=query), status=422
@@ -205,6 +212,7 @@ def query_preview(request: HttpRequest) -> HttpResponse:
     )
     if source_changed:
         written = replace(written, checked=check_draft(written.draft.moved()))
+    written = limited(written, signed_in(request), editing)
     context = written_context(request, written, editing=editing)
     if not written.draft.name:
         context["problems"].pop("name", None)  # not before someone tries to save: it is asked for first

@@ -123,6 +123,11 @@ class Engine:
     def watermark(self) -> Watermark:
         return self._shard.meta.watermark
 
+    def groups(self, group_by: tuple[str, ...]) -> int:
+        """How many groups of a group-by are kept."""
+        index = self._shard.groups.get(group_by)
+        return 0 if index is None else len(index)
+
     def take(self, rows: Sequence[pa.RecordBatch]) -> None:
         meta = self._shard.meta
         greatest = {number: part.greatest for number, part in meta.watermark.partitions.items()}

@@ -134,6 +134,16 @@ def test_a_long_window_is_said_to_lack_messages(
     assert found["notes"] == ["Too few messages for the 1 h window: the newest span 2 min."]
 
 
+def test_a_group_for_nearly_every_message_is_said_with_the_number(
+    as_ana: Client, broker: str, readings: Source
+) -> None:
+    """An identifier as a group-by; a device of ten is none."""
+    produce(broker, readings.topic, [json.dumps(event).encode() for event in events(1_000)])
+    said = "Grouping by ts makes 1,000 groups of 1,000 messages: is that what you want?"
+    assert said in asked(as_ana, readings, group_by="ts")["notes"]
+    assert asked(as_ana, readings, group_by="device")["notes"] == []
+
+
 def test_what_cannot_be_computed_says_so(as_ana: Client, readings: Source, sensors: Source) -> None:
     assert asked(as_ana, readings, windows="soon") == {"answerable": False}
     assert asked(as_ana, readings)["problem"] == f"No messages in {readings.topic} yet."
