@@ -140,7 +140,7 @@ class RecordBatches:
                 batch[scan.IS_ABORTED] = producer in open_producers
             elif producer in open_producers:
                 self._check(batch[np.newaxis])
-                if scan.is_abort(self._data, batch):
+                if batch[scan.ABORTS]:
                     open_producers.remove(producer)
 
     def _following(self) -> int:

@@ -11,8 +11,8 @@ from streaming.formats.scan.words import byte_at, copy_bytes
 
 # Columns of a table of batches.
 START, END, MAGIC, CHECKSUM, ATTRIBUTES, BASE_OFFSET, LAST_OFFSET, BASE_TIME, MAX_TIME, COUNT = range(10)
-PRODUCER, IS_ABORTED = 10, 11
-COLUMNS = 12
+PRODUCER, IS_ABORTED, ABORTS = 10, 11, 12
+COLUMNS = 13
 
 LENGTH_ENDS = 12  # a batch begins with its first offset and the length of what comes after
 CHECKED_FROM = 21  # where the bytes that the checksum is of begin
@@ -63,6 +63,39 @@ def count_batches(data):
         count += 1
 
 
+@jitable
+def _varint(data, position, end):
+    """A number of variable length and where it ends; that is negative if there is none before `end`."""
+    bits = np.uint64(0)
+    shift = 0
+    while position < end and shift < 64:
+        byte = byte_at(data, position)
+        position += 1
+        bits |= np.uint64(byte & 127) << np.uint64(shift)
+        if byte < 128:
+            return np.int64(bits >> np.uint64(1)) ^ -np.int64(bits & np.uint64(1)), position
+        shift += 7
+    return np.int64(0), NONE
+
+
+@jitable
+def _is_abort(data, position, end):
+    """Whether a control record says that a transaction of its producer was aborted: its key does."""
+    _, position = _varint(data, position, end)  # the record's length
+    if position < 0:
+        return False
+    _, position = _varint(data, position + 1, end)  # after attributes
+    if position < 0:
+        return False
+    _, position = _varint(data, position, end)
+    if position < 0:
+        return False
+    length, position = _varint(data, position, end)
+    if position < 0 or length < 4 or length > end - position:
+        return False
+    return _number(data, position + 2, 2) == ABORT
+
+
 @compiled
 def find_batches(data, batches):
     """Fill a table with what the first batches' headers say; those of old formats say little."""
@@ -85,41 +118,9 @@ def find_batches(data, batches):
             batches[row, MAX_TIME] = _number(data, position + 35, 8)
             batches[row, PRODUCER] = _number(data, position + 43, 8)
             batches[row, COUNT] = _number(data, position + 57, 4)
+            if batches[row, ATTRIBUTES] & CONTROL:
+                batches[row, ABORTS] = _is_abort(data, position + HEADER, end)
         position = end
-
-
-@jitable
-def _varint(data, position, end):
-    """A number of variable length and where it ends; that is negative if there is none before `end`."""
-    bits = np.uint64(0)
-    shift = 0
-    while position < end and shift < 64:
-        byte = byte_at(data, position)
-        position += 1
-        bits |= np.uint64(byte & 127) << np.uint64(shift)
-        if byte < 128:
-            return np.int64(bits >> np.uint64(1)) ^ -np.int64(bits & np.uint64(1)), position
-        shift += 7
-    return np.int64(0), NONE
-
-
-@compiled
-def is_abort(data, batch):
-    """Whether a control batch says that a transaction of its producer was aborted: its record's key does."""
-    end = batch[END]
-    _, position = _varint(data, batch[START] + HEADER, end)  # the record's length
-    if position < 0:
-        return False
-    _, position = _varint(data, position + 1, end)  # after attributes
-    if position < 0:
-        return False
-    _, position = _varint(data, position, end)
-    if position < 0:
-        return False
-    length, position = _varint(data, position, end)
-    if position < 0 or length < 4 or length > end - position:
-        return False
-    return _number(data, position + 2, 2) == ABORT
 
 
 @jitable

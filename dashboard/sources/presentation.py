@@ -56,7 +56,7 @@ def present(message: Message, legible: bytes | None) -> ShownMessage:
         time=datetime.fromtimestamp(message.timestamp / 1000, UTC),
         key="" if message.key is None else cut(readable(message.key), KEY_LENGTH),
         pairs=[_pair(name, item) for name, item in list(value.items())[:PAIRS_SHOWN]] if is_object else [],
-        text="" if is_object else _text(legible),
+        text="" if is_object else message.problem or _text(legible),
         whole=_whole(legible, value),
         size=len(message.value or b""),
     )
@@ -92,7 +92,7 @@ def line_of(message: Message, legible: bytes | None, reading: Reading, event_tim
         is_event_time=reading.time is not None,
         key=None if message.key is None else cut(readable(message.key), KEY_LENGTH),
         pairs=[_pair(name, item) for name, item in list(shown.items())[:PAIRS_SHOWN]],
-        text="" if items else _text(legible),
+        text="" if items or message.problem else _text(legible),
         chip=cut(reading.chip, VALUE_LENGTH),
         reason=reading.sentence,
         kind=reading.kind,
@@ -123,7 +123,7 @@ class Printed:
     """A value as the inspector prints it; `note` says what is missing."""
 
     text: str
-    kind: str  # json, text, bytes, tombstone or empty
+    kind: str  # json, text, bytes, tombstone, empty or unread
     note: str = ""
 
 

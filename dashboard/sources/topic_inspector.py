@@ -62,7 +62,9 @@ def inspect(source: Source, message: Message) -> Inspected:
         written=instant(message.timestamp),
         key=None if message.key is None else cut(readable(message.key), HEADER_LENGTH),
         size=len(message.value or b""),
-        value=printed(legible(source, [message])[0]),
+        value=Printed("", "unread", message.problem)
+        if message.problem
+        else printed(legible(source, [message])[0]),
         raw=dumped(message.value),
         headers=[
             (name, None if data is None else cut(readable(data), HEADER_LENGTH))

@@ -386,6 +386,8 @@ def test_messages_of_a_batch_that_takes_too_much_are_shown_as_refused(
     page = get(as_bo, seek="newest")
     assert "Its record batch takes more than 0 MB when decompressed" in page
     assert "d0" in page
+    assert "tombstone" not in page
+    assert "Tombstone" not in get(as_bo, "0/1/")
     assert "Its record batch takes more than 0 MB when decompressed." in get(as_bo, "0/1/")
 
 
