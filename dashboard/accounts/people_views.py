@@ -15,6 +15,7 @@ from dashboard.accounts.forms import GroupForm, PersonForm
 from dashboard.accounts.links import make_link
 from dashboard.accounts.people import first_name, role_of, signed_in
 from dashboard.accounts.sessions import browser_words, end_other_sessions, sessions_of
+from dashboard.models import Board, Source
 
 
 @require_GET
@@ -115,7 +116,9 @@ def group_page(request: HttpRequest, pk: int) -> HttpResponse:
         messages.info(request, f"Saved “{group.name}”.")
         return redirect("people")
     group.refresh_from_db()
-    context = {"group": group, "form": form, "grants": group.grants.select_related("source", "board")}
+    there = Source.living("source__") & Board.living("board__")  # one of them is not set
+    grants = group.grants.filter(there).select_related("source", "board")
+    context = {"group": group, "form": form, "grants": grants}
     return render(request, "accounts/group.html", context, status=422 if form.errors else 200)
 
 

@@ -146,7 +146,10 @@ def _saved(sender: type[Model], instance: Model, created: bool, raw: bool = Fals
         return
     changes = changed_words(getattr(instance, "_audited_before", None) or {}, after)
     if changes:
-        _note(_verb(instance, after), instance, changes)
+        verb = _verb(instance, after)
+        if verb in ("deleted", "removed") and isinstance(instance, Binned) and instance.along:
+            changes.append(["With it", None, instance.along])
+        _note(verb, instance, changes)
 
 
 def _verb(row: Model, after: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dashboard.accounts.people import first_name
 from dashboard.alerts.models import Alert
+from dashboard.bin.contents import parts_of
 from dashboard.bin.kinds import KINDS, kind_of, named, owner_in_bin
 from dashboard.bin.models import Binned
 from dashboard.boards.leaning import lean_anew
@@ -42,6 +43,7 @@ def delete(things: Sequence[Binned], person: User | None) -> list[PlanVersion]:
     """Put things of one kind into the bin; the new plans of the sources that this concerns."""
     now = timezone.now()
     for thing in things:
+        thing.along = parts_of([thing]).words
         thing.deleted_at, thing.deleted_by = now, person
         thing.save(update_fields=["deleted_at", "deleted_by"])
     return _follow(things, person, "deleted")

@@ -44,8 +44,8 @@ class Parts:
         return ", ".join(part.title for part in self.going)
 
 
-def parts_of(things: Sequence[Any], person: User) -> Parts:
-    """What goes along with things of one kind, as this person may know of it."""
+def parts_of(things: Sequence[Any], person: User | None = None) -> Parts:
+    """What goes along with things of one kind, as this person may know of it; with nobody, all of it."""
     kind = kind_of(things[0])
     if kind == "dashboard":
         return Parts(tuple(_of_boards(things, person)))
@@ -105,23 +105,28 @@ def _showing(queries: Sequence[SavedQuery], known: set[int]) -> list[Panel]:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The keys of what somebody may see."""
+    """The keys of what somebody may see; None: everything."""
 
-    sources: frozenset[int]
-    boards: frozenset[int]
+    sources: frozenset[int] | None = None
+    boards: frozenset[int] | None = None
 
     @classmethod
-    def of(cls, person: User) -> "_Seen":
+    def of(cls, person: User | None) -> "_Seen":
+        if person is None:
+            return cls()
         return cls(
             frozenset(visible_sources(person, with_deleted=True).values_list("pk", flat=True)),
             frozenset(visible_boards(person).values_list("pk", flat=True)),
         )
 
     def of_source(self, key: int) -> bool:
-        return key in self.sources
+        return self.sources is None or key in self.sources
 
     def of_query(self, query: SavedQuery | None) -> bool:
-        return query is None or query.source_id in self.sources
+        return query is None or self.of_source(query.source_id)
+
+    def of_panel(self, panel: Panel) -> bool:
+        return (self.boards is None or panel.board_id in self.boards) and self.of_query(panel.query)
 
 
 def _part(rows: Sequence[tuple[str, bool]], one: str, several: str = "") -> Part | None:
@@ -141,7 +146,7 @@ def _panels_by_board(panels: Iterable[Panel], seen: _Seen) -> list[Part]:
     by_board: dict[Board, list[str]] = defaultdict(list)
     hidden = 0
     for panel in panels:
-        if panel.board_id in seen.boards and seen.of_query(panel.query):
+        if seen.of_panel(panel):
             by_board[panel.board].append(panel.title)
         else:
             hidden += 1
@@ -152,7 +157,7 @@ def _panels_by_board(panels: Iterable[Panel], seen: _Seen) -> list[Part]:
     return [*shown, *([Part(f"{counted(hidden, 'panel')} that you may not see", ())] if hidden else [])]
 
 
-def _of_boards(boards: Sequence[Board], person: User) -> list[Part]:
+def _of_boards(boards: Sequence[Board], person: User | None) -> list[Part]:
     there = Q(query=None) | SavedQuery.living("query__")
     panels = _own(Panel).filter(there, board__in=boards).select_related("query")
     seen = _Seen.of(person)
@@ -160,9 +165,7 @@ def _of_boards(boards: Sequence[Board], person: User) -> list[Part]:
     notes = Note.objects.filter(board__in=boards)
     parts = [
         _part([(panel.title, seen.of_query(panel.query)) for panel in panels], "panel"),
-        Part(f"{counted(len(links), 'share link')}, closed meanwhile", tuple(map(str, links)))
-        if links
-        else None,
+        _part([(str(link), True) for link in links], "share link"),
         Part(counted(len(notes), "note"), ()) if notes else None,
     ]
     return [part for part in parts if part]

@@ -25,6 +25,7 @@ class Binned(models.Model):
     )
 
     part_of: ClassVar[tuple[str, ...]] = ()  # the paths to what it goes to the bin with
+    along = ""  # what is being deleted with it, for the audit log
 
     objects: ClassVar[Living[Self]] = Living()
     with_deleted: ClassVar[models.Manager[Self]] = models.Manager()

@@ -89,6 +89,16 @@ GOES_ALONG = {
 }
 
 
+WITH_IT = {
+    "connection": "1 source, 1 query, 1 panel on “Wall”, 1 alert",
+    "source": "1 query, 1 panel on “Wall”, 1 alert",
+    "query": "1 panel on “Wall”, 1 alert",
+    "dashboard": "2 panels, 1 share link, 1 note",
+    "panel": None,
+    "alert": None,
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_goes_along_is_shown_and_comes_back_whole(
     as_ana: Client, wall: Board, ana: User, kind: str
@@ -122,6 +132,9 @@ def test_what_goes_along_is_shown_and_comes_back_whole(
     noun = f"the {kind} “"
     actions = list(AuditEntry.objects.filter(kind=kind).order_by("pk").values_list("action", flat=True))
     assert actions[-2:] == [{"panel": "removed"}.get(kind, "deleted"), "restored"], noun
+    entry = AuditEntry.objects.filter(kind=kind).order_by("-pk")[1]
+    told = {what: after for what, _, after in entry.changes}
+    assert told.get("With it") == WITH_IT[kind]
 
 
 def without_clock(row: dict[str, Any]) -> dict[str, Any]:
