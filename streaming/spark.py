@@ -146,6 +146,9 @@ def _settings(jars_dir: Path, java_options: str) -> dict[str, str]:
 def _settings_of_local(jars_dir: Path) -> dict[str, str]:
     """Checkpoints are local: commit without the helper processes that Hadoop's file system forks."""
     return {
+        # What Spark's Java listens on takes serialised objects: only from who knows a secret, which Spark
+        # makes up by itself where it is local. A cluster has one of its own (docs/operations.md).
+        "spark.authenticate": "true",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraClassPath": os.pathsep.join(
