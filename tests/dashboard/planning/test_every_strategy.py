@@ -123,7 +123,7 @@ def look_at_every_page(client: Client, version: PlanVersion, queries: list[Saved
         "/plan/?source=sensors",
         "/plan/picture/?source=sensors",
         *(f"{plan}/trees/{tree.id}/" for tree in version.value().all_trees),
-        *(f"/plan/?source=sensors&tree={tree.id}" for tree in version.value().all_trees),
+        *(f"/plan/?source=sensors&tree={tree.id}" for tree in version.value().trees if not tree.queries),
         *(f"{plan}/{each}/" for each in ("estimates", "throughput", "strategies", "what-if", "history")),
         f"{plan}/what-if/best/",
         f"{plan}/history/{version.version}/",
