@@ -5,6 +5,7 @@ DuckDB gives it SQL's own meaning (three-valued logic included) at column speed.
 """
 
 import difflib
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -86,6 +87,9 @@ _ALLOWED: tuple[type[exp.Expr], ...] = (
     exp.Sqrt,
     exp.Ln,
 )
+
+
+_MAKES_A_TEXT = re.compile(r"\b(?:UPPER|LOWER)\(", re.IGNORECASE)
 
 
 class InvalidExpression(ValueError):
@@ -400,5 +404,25 @@ def _tried(sql: str, table: pa.Table) -> tuple[pa.ChunkedArray, np.ndarray]:
 
 
 def _projected(sql: str, table: pa.Table) -> pa.ChunkedArray:
-    with sandbox.rows(table) as rows:
+    copies = _text_copies(sql)
+    if not copies:
+        return _projected_at_once(sql, table)
+    began = time.process_time()
+    parts = [
+        _projected_at_once(sql, part, time.process_time() - began)
+        for part in sandbox.bounded_slices(table, copies)
+    ]
+    return (
+        parts[0] if len(parts) == 1 else pa.chunked_array([chunk for each in parts for chunk in each.chunks])
+    )
+
+
+def _projected_at_once(sql: str, table: pa.Table, spent: float = 0.0) -> pa.ChunkedArray:
+    with sandbox.rows(table, spent) as rows:
         return rows.project(f"({sql}) AS computed").to_arrow_table().column("computed")
+
+
+@lru_cache(maxsize=1024)
+def _text_copies(sql: str) -> int:
+    """How many texts at most are made of those of a message."""
+    return len(_MAKES_A_TEXT.findall(sql))

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 MEMORY = "1GB"  # of one database
 SECONDS = 5.0  # of processor time for one evaluation
 SECONDS_PER_ROW = 50e-6  # beside those: some values that cannot be converted take 10 µs each
 POLL_SECONDS = 0.1
+VECTOR_ROWS = 2048  # that DuckDB works on at once
+LARGEST = 256 << 20  # bytes of texts that an expression makes of those
 
 # DuckDB works out what an expression has twice outside of it, where no TRY holds its errors; and looking for
 # what occurs twice takes the cube of the number of terms.
@@ -93,9 +96,12 @@ atexit.register(_watchdog.end)
 
 
 @contextmanager
-def rows(table: pa.Table) -> Iterator[duckdb.DuckDBPyRelation]:
-    """A relation of the table's rows, to be used within the bounds; raises Stopped beyond them."""
-    seconds = SECONDS + SECONDS_PER_ROW * len(table)
+def rows(table: pa.Table, spent: float = 0.0) -> Iterator[duckdb.DuckDBPyRelation]:
+    """A relation of the table's rows, to be used within the bounds; raises Stopped beyond them.
+
+    `spent` are the seconds of processor time that parts before this one have taken of the same evaluation.
+    """
+    seconds = max(0.0, SECONDS - spent) + SECONDS_PER_ROW * len(table)
     database = _database()
     try:
         with _watchdog.watching(database, seconds):
@@ -108,6 +114,30 @@ def rows(table: pa.Table) -> Iterator[duckdb.DuckDBPyRelation]:
     except _BROKEN as error:
         _throw_away()
         raise Stopped(f"It was stopped by an error of the database: {first_line(error)}") from error
+
+
+def bounded_slices(table: pa.Table, copies: int) -> Iterator[pa.Table]:
+    """The table in parts of which `copies` of each text take no more than LARGEST.
+
+    No setting of DuckDB's counts what an expression holds while it is worked out.
+    """
+    most = max((_longest(column) for column in table.columns), default=0)
+    rows = max(1, LARGEST // max(1, most * copies))
+    if rows >= VECTOR_ROWS or len(table) <= rows:
+        yield table
+        return
+    for start in range(0, len(table), rows):
+        yield table.slice(start, rows)
+
+
+def _longest(column: pa.ChunkedArray) -> int:
+    """Bytes of the longest text of a column."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return max((_longest(pa.chunked_array([chunk.dictionary])) for chunk in column.chunks), default=0)
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or not len(column):
+        return 0
+    return pc.max(pc.binary_length(column)).as_py() or 0
 
 
 def first_line(error: Exception) -> str:
