@@ -25,9 +25,8 @@ def test_one_computation_becomes_a_family_of_one_and_back() -> None:
         old.objects.create(key="b", source=source, name="b", aggregate="count", windows=windows)
         executor = MigrationExecutor(connection)
         executor.migrate([FAMILIES])
-        from dashboard.models import SavedQuery
-
-        columns = SavedQuery.objects.order_by("key").values_list("computations", flat=True)
+        new = executor.loader.project_state([FAMILIES]).apps.get_model("dashboard", "SavedQuery")
+        columns = new.objects.order_by("key").values_list("computations", flat=True)
         assert list(columns) == [
             [{"aggregate": "max", "field": "temp"}],
             [{"aggregate": "count", "field": None}],
