@@ -1,9 +1,9 @@
 """Two hundred crashes in a row: one victim a round, at a random moment, while events flow.
 
-Victims are the job (its Python driver, and its JVM), the Python workers in which tasks run, the broker, the
-web process while somebody changes the plan, and the disk, which fills up. Afterwards every final answer,
-count and dead letter is compared with what DuckDB finds in the very messages of the topic. The seed is
-printed; `MILLRACE_CRASH_SEED` repeats a run.
+Some events come in transactions, of which a third is aborted. Victims are the job (its Python driver, and its
+JVM), the Python workers in which tasks run, the broker, the web process while somebody changes the plan, and
+the disk, which fills up. Afterwards every final answer, count and dead letter is compared with what DuckDB
+finds in the very messages of the topic. The seed is printed; `MILLRACE_CRASH_SEED` repeats a run.
 """
 
 import os

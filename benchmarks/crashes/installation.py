@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from django.conf import settings
 from kafka.admin import NewTopic
 
@@ -24,7 +32,7 @@ from streaming.java import QUICK_START, find_java
 from streaming.lanes import LATEST, Timeline
 from streaming.progress import Progress
 from streaming.shard import END_OF_DATA
-from streaming.sources import SourceSpec
+from streaming.sources import READ_COMMITTED, Isolation, SourceSpec
 from streaming.spark import class_archive
 from streaming.topics import Topics, create_topics
 
@@ -63,7 +71,7 @@ class Feed:
     def _run(self) -> None:
         while not self._over.wait(self._pause):
             for _ in range(20):
-                self._send(self._message())
+                self._send(self.message(self._random))
             self._producer.poll(0)
 
     def _send(self, message: bytes) -> None:
@@ -74,8 +82,7 @@ class Feed:
                 return
             self._producer.poll(0.1)
 
-    def _message(self) -> bytes:
-        rnd = self._random
+    def message(self, rnd: random.Random) -> bytes:
         if rnd.random() < 0.005:
             return b'{"ts": oops'
         behind = rnd.randrange(60_000) if rnd.random() < 0.01 else rnd.randrange(2_000)
@@ -86,6 +93,50 @@ class Feed:
             "temp": rnd.randrange(800) / 8,
         }
         return msgspec.json.encode(event)
+
+
+class Transactions:
+    """Sends events in transactions over all partitions, one after the other; about a third is aborted.
+
+    What ends with the broker is aborted when it is back, by a producer of the same name.
+    """
+
+    def __init__(self, feed: Feed, bootstrap_servers: str, topic: str, seed: int) -> None:
+        self._feed, self._topic = feed, topic
+        self._settings = _client(bootstrap_servers) | {"transactional.id": "crash-feed"}
+        self._random = random.Random(seed)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="transactions", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, with no transaction left open."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        producer = None
+        while producer is None or not self._over.is_set():
+            try:
+                if producer is None:
+                    producer = Producer(self._settings)
+                    producer.init_transactions(60)
+                self._transaction(producer)
+            except KafkaException:
+                producer = None
+
+    def _transaction(self, producer: Producer) -> None:
+        producer.begin_transaction()
+        for number in range(self._random.randrange(4, 80)):
+            producer.produce(self._topic, self._feed.message(self._random), partition=number % PARTITIONS)
+        producer.flush(5)
+        self._over.wait(self._random.random())  # open, in the way of what others send
+        if self._random.random() < 1 / 3:
+            producer.abort_transaction(60)
+        else:
+            producer.commit_transaction(60)
 
 
 class Installation:
@@ -101,6 +152,7 @@ class Installation:
             (("ts", "integer"), ("device", "text"), ("temp", "number")), "ts", "ms", LATENESS,
         )  # fmt: skip
         self.feed = Feed(self.broker.bootstrap_servers, "events", seed, per_second)
+        self.transactions = Transactions(self.feed, self.broker.bootstrap_servers, "events", seed)
         self.job: subprocess.Popen[bytes] | None = None
         self.job_starts = 0
         self._environment = {
@@ -232,18 +284,28 @@ class Installation:
 
     def read(self, topic: str, partition: int = 0) -> Iterator[bytes]:
         """All that a topic's partition holds at the moment."""
-        consumer = self._consumer(topic, partition)
+        return (message.value() for message in self.messages(topic, partition))
+
+    def messages(
+        self, topic: str, partition: int = 0, isolation: Isolation = READ_COMMITTED
+    ) -> Iterator[Message]:
+        """The same with their offsets."""
+        consumer = self._consumer(topic, partition, isolation)
         end = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)[1]
         position = 0
         while position < end:
             for message in consumer.consume(5_000, 1.0):
-                if message.error() is None:
+                error = message.error()
+                if error is None:
                     position = message.offset() + 1
-                    yield message.value()
+                    yield message
+                elif error.code() == KafkaError._PARTITION_EOF:  # after the last there may be marks
+                    position = end
         consumer.close()
 
-    def _consumer(self, topic: str, partition: int = 0) -> Consumer:
-        consumer = Consumer(_client(self.broker.bootstrap_servers) | {"group.id": "nobody"})
+    def _consumer(self, topic: str, partition: int = 0, isolation: Isolation = READ_COMMITTED) -> Consumer:
+        settings = {"group.id": "nobody", "isolation.level": isolation, "enable.partition.eof": True}
+        consumer = Consumer(_client(self.broker.bootstrap_servers) | settings)
         consumer.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
         return consumer
 

@@ -57,6 +57,7 @@ class Trial:
         installation.web.prepare(installation.source, self.queries)
         installation.keep_running()
         installation.feed.start()
+        installation.transactions.start()
         self._await_batch(1)
         for number, victim in enumerate(self._random.sample(victims, len(victims)), 1):
             seconds = self._round(victim)
@@ -64,6 +65,7 @@ class Trial:
             self.say(f"round {number} of {len(victims)}: {victim}, going on after {seconds:.1f} s")
         settled = "Adopting the last plan, with the past of its queries,"
         wait_until(settled, lambda: installation.is_settled, RECOVERY_SECONDS, installation.keep_running)
+        installation.transactions.stop()
         installation.feed.stop()
         return judge(installation, self.queries, self.removed, installation.keep_running)
 

@@ -18,7 +18,7 @@ from streaming.results import ResultBlock
 from tests.streaming import oracle
 
 Answers = dict[oracle.Row, tuple[float | None, int]]
-COUNTS = ("events", "malformed", "late")
+COUNTS = ("events", "malformed", "late", "aborted")
 DRAIN_SECONDS = 300.0
 
 
@@ -43,6 +43,7 @@ class Log:
     accepted: list[dict[str, Any]] = field(default_factory=list)
     malformed: set[tuple[int, int]] = field(default_factory=set)  # (partition, offset)
     late: set[tuple[int, int]] = field(default_factory=set)
+    aborted: int = 0  # by their transactions
 
     @property
     def messages(self) -> int:
@@ -80,9 +81,13 @@ def _read_log(installation: Installation) -> Log:
     log = Log()
     for partition in range(PARTITIONS):
         greatest = -(2**62)
-        for offset, message in enumerate(installation.read(installation.source.topic, partition)):
+        everything = installation.messages(installation.source.topic, partition, "read_uncommitted")
+        log.aborted += sum(1 for _ in everything)
+        for message in installation.messages(installation.source.topic, partition):
+            log.aborted -= 1
+            offset = message.offset()
             try:
-                event = json.loads(message)
+                event = json.loads(message.value())
             except ValueError:
                 log.malformed.add((partition, offset))
                 continue
@@ -112,6 +117,7 @@ def _check_counts(installation: Installation, log: Log, verdict: Verdict) -> Non
         "events": log.messages,
         "malformed": len(log.malformed),
         "late": len(log.late),
+        "aborted": log.aborted,
     }
     verdict.expect("counts", _totals(installation, verdict), expected)
 
