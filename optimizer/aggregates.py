@@ -35,8 +35,56 @@ def _of_its_own(name: str, *, idempotent: bool = False, commutative: bool = True
     return Aggregate(name, name, idempotent=idempotent, commutative=commutative)
 
 
-AGGREGATES = {
-    aggregate.name: aggregate
+class _Table(dict[str, Aggregate]):
+    """By name. What an aggregate is given, as in percentile(0.99), changes nothing for the optimizer."""
+
+    def __missing__(self, name: str) -> Aggregate:
+        if plain(name) == name:
+            raise KeyError(name)
+        return self[plain(name)]
+
+
+def plain(name: str) -> str:
+    """The aggregate without what it is given.
+
+    >>> plain("percentile(0.99)"), plain("max")
+    ('percentile', 'max')
+    """
+    return name.partition("(")[0]
+
+
+def with_parameter(name: str, parameter: float | None) -> str:
+    """The aggregate with what it is given: how queries of a plan name it.
+
+    >>> with_parameter("percentile", 0.99), with_parameter("max", None)
+    ('percentile(0.99)', 'max')
+    """
+    return name if parameter is None else f"{name}({parameter!r})"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What an aggregate may be given beside its field."""
+
+    key: str  # as JSON calls it
+    kind: type[int] | type[float]
+    least: float
+    most: float
+    default: float
+    words: str
+
+    def fits(self, value: float) -> bool:
+        is_number = isinstance(value, (int, self.kind)) and not isinstance(value, bool)
+        return is_number and self.least <= value <= self.most
+
+
+PARAMETERS = {
+    "percentile": Parameter("fraction", float, 0, 1, 0.95, "a number from 0 to 1, such as 0.99"),
+    "top_k": Parameter("k", int, 1, 1000, 10, "a whole number from 1 to 1,000, such as 5"),
+}
+
+AGGREGATES = _Table(
+    (aggregate.name, aggregate)
     for aggregate in (
         Aggregate("count", "additive", EXACT, needs_value=False),
         Aggregate("sum", "additive", ROUNDED),
@@ -76,7 +124,7 @@ AGGREGATES = {
         Aggregate("p95", "percentile"),
         Aggregate("p99", "percentile"),
     )
-}
+)
 
 # What a richer carrier holds besides its own.
 HOLDS = {"moments": {"additive"}, "extremes": {"min", "max"}}

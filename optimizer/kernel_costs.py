@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optimizer.aggregates import AGGREGATES, NONE
+from optimizer.aggregates import AGGREGATES, NONE, plain
 
 FORMAT = 1
 SUM, MAX = "sum", "max"  # measured for all that can be taken off again, and for all that cannot
@@ -113,6 +113,7 @@ def _is_number(value: Any) -> bool:
 
 def _nearest(algebra: str, measured: Mapping[str, object]) -> str:
     """The aggregate that was measured for this kernel and is likest to the one that is asked about."""
+    algebra = plain(algebra)
     known = AGGREGATES.get(algebra)
     alike = SUM if known is not None and known.invertible != NONE else MAX
     return next((name for name in (algebra, alike) if name in measured), min(measured))

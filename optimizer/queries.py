@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from optimizer.aggregates import AGGREGATES
+from optimizer.aggregates import AGGREGATES, PARAMETERS, with_parameter
 from optimizer.durations import InvalidDuration, parse_duration, parse_offset
 from optimizer.group_windows import CountWindow, GroupQuery, GroupWindow, SessionWindow
 from optimizer.windows import Window
 
 MOST_OVERLAP = 1_000_000  # windows that an event may be in
-_KEYS = ("name", "aggregate", "field", "computations", "windows", "group_by", "where")
+_KEYS = ("name", "computations", "windows", "group_by", "where")
+_COMPUTATION_KEYS = ("aggregate", "field", *(one.key for one in PARAMETERS.values()))
+ALIASES = {"median": "p50"}  # other names that aggregates have in texts
 
 
 class InvalidQuery(ValueError):
@@ -186,10 +188,14 @@ AnyQuery = Query | GroupQuery
 
 @dataclass(frozen=True)
 class Computation:
-    """One aggregate over a field, or over an expression of fields; None: `count` counts events."""
+    """One aggregate over a field, or over an expression of fields; None: `count` counts events.
+
+    `parameter` is what a percentile or top_k is given; None: what it has without.
+    """
 
     aggregate: str
     field: str | None = None
+    parameter: float | None = None
 
     def __post_init__(self) -> None:
         if self.aggregate not in AGGREGATES:
@@ -197,17 +203,55 @@ class Computation:
             raise InvalidQuery("aggregate", f"No aggregate “{self.aggregate}”: use one of {known}.")
         if self.aggregate != "count" and not self.field:
             raise InvalidQuery("field", f"Choose the field to compute the {self.aggregate} of.")
+        if self.parameter is not None:
+            self._check_parameter(self.parameter)
+
+    def _check_parameter(self, value: float) -> None:
+        taken = PARAMETERS.get(self.aggregate)
+        if taken is None:
+            takers = " and ".join(PARAMETERS)
+            raise InvalidQuery(
+                "parameter", f"The {self.aggregate} takes nothing but a field: only {takers} do."
+            )
+        if not taken.fits(value):
+            raise InvalidQuery(
+                "parameter", f"The {taken.key} of a {self.aggregate} is {taken.words}, not {value}."
+            )
+
+    @classmethod
+    def typed(cls, aggregate: str, field: str | None, given: str) -> "Computation":
+        """What people typed; `given` is of no matter where the aggregate takes nothing."""
+        aggregate = ALIASES.get(aggregate, aggregate)
+        taken = PARAMETERS.get(aggregate)
+        if taken is None or not given.strip():
+            return cls(aggregate, field)
+        try:
+            return cls(aggregate, field, taken.kind(given))
+        except InvalidQuery:
+            raise
+        except ValueError as error:
+            sentence = f"The {taken.key} of a {aggregate} is {taken.words}, not {given}."
+            raise InvalidQuery("parameter", sentence) from error
+
+    @property
+    def name(self) -> str:
+        """The aggregate with what it is given, as queries of a plan have it."""
+        return with_parameter(self.aggregate, self.parameter)
 
     @property
     def written(self) -> str:
-        return f"{self.aggregate}({self.field or '*'})"
+        """As in SQL."""
+        given = "" if self.parameter is None else f", {self.parameter!r}"
+        return f"{self.aggregate}({self.field or '*'}{given})"
 
     @property
     def words(self) -> str:
-        return f"{self.aggregate} of {self.field}" if self.field else self.aggregate
+        given = "" if self.parameter is None else f" {self.parameter!r}"
+        return f"{self.aggregate}{given} of {self.field}" if self.field else self.aggregate
 
-    def to_json(self) -> dict[str, str | None]:
-        return {"aggregate": self.aggregate, "field": self.field}
+    def to_json(self) -> dict[str, str | float | None]:
+        given = {} if self.parameter is None else {PARAMETERS[self.aggregate].key: self.parameter}
+        return {"aggregate": self.aggregate, "field": self.field, **given}
 
 
 @dataclass(frozen=True)
@@ -278,7 +322,7 @@ class QuerySpec:
 
     def _query(self, query_id: str, computation: Computation, window: Window | GroupWindow) -> AnyQuery:
         kind = Query if isinstance(window, Window) else GroupQuery
-        what = (computation.aggregate, computation.field)
+        what = (computation.name, computation.field)
         return kind(query_id, self.name, *what, window, self.group_by, self.where)  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
@@ -296,7 +340,7 @@ class QuerySpec:
     def from_json(cls, value: Any) -> "QuerySpec":
         if not isinstance(value, dict):
             raise InvalidQuery("query", "A query is an object with a name, an aggregate and windows.")
-        if problem := unknown_key("A query", value, _KEYS):
+        if problem := unknown_key("A query", value, (*_KEYS, *_COMPUTATION_KEYS)):
             raise InvalidQuery("query", problem)
         windows = tuple(_window(w) for w in _list(value, "windows"))
         return cls(
@@ -319,9 +363,10 @@ def unknown_key(what: str, value: dict[str, Any], known: Collection[str]) -> str
 
 def _computations(value: dict[str, Any]) -> tuple[Computation, ...]:
     """A list of them, or one that stands in the query itself."""
+    own = {key: value[key] for key in _COMPUTATION_KEYS if key in value}
     if "computations" not in value:
-        return (_computation(value),)
-    if value.get("aggregate") or value.get("field"):
+        return (_computation(own),)
+    if any(one is not None and one != "" for one in own.values()):
         raise InvalidQuery("computations", "A query has either “computations” or an “aggregate”, not both.")
     return tuple(_computation(item) for item in _list(value, "computations"))
 
@@ -329,7 +374,24 @@ def _computations(value: dict[str, Any]) -> tuple[Computation, ...]:
 def _computation(value: Any) -> Computation:
     if not isinstance(value, dict):
         raise InvalidQuery("computations", "A computation is an object with an aggregate and a field.")
-    return Computation(_text(value, "aggregate") or "", _text(value, "field") or None)
+    if problem := unknown_key("A computation", value, _COMPUTATION_KEYS):
+        raise InvalidQuery("computations", problem)
+    aggregate = _text(value, "aggregate") or ""
+    aggregate = ALIASES.get(aggregate, aggregate)
+    return Computation(aggregate, _text(value, "field") or None, given_parameter(aggregate, value))
+
+
+def given_parameter(aggregate: str, value: dict[str, Any]) -> float | None:
+    """What is given by the key of the aggregate's parameter; other aggregates' keys are refused."""
+    taken = PARAMETERS.get(aggregate)
+    for key in {one.key for one in PARAMETERS.values()} & {key for key in value if value[key] is not None}:
+        if taken is None or key != taken.key:
+            takers = " and ".join(name for name, one in PARAMETERS.items() if one.key == key)
+            raise InvalidQuery("computations", f"The {aggregate} has no “{key}”: only {takers} has one.")
+        if not isinstance(value[key], int | float):
+            raise InvalidQuery("computations", f"“{key}” must be a number.")
+        return float(value[key]) if taken.kind is float else value[key]
+    return None
 
 
 def _text(value: dict[str, Any], key: str) -> str | None:

@@ -15,7 +15,7 @@ Isolation = Literal["read_committed", "read_uncommitted"]  # as consumers of Kaf
 ISOLATIONS: tuple[Isolation, ...] = ("read_committed", "read_uncommitted")
 READ_COMMITTED: Isolation = "read_committed"
 FUTURE_BOUND_MS = 300_000
-LAYOUT = 4  # of the state that the engine keeps of a stream: another layout cannot be read
+LAYOUT = 5  # of the state that the engine keeps of a stream: another layout cannot be read
 
 
 @dataclass(frozen=True)

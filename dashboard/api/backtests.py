@@ -65,7 +65,7 @@ class BackTestShown(Schema):
     state: str = Field(description="running, done, failed or cancelled; asked: it was never started.")
     source: str
     name: str
-    computations: list[dict[str, str | None]]
+    computations: list[dict[str, str | float | None]]
     windows: list[dict[str, str | int]]
     group_by: list[str]
     where: str

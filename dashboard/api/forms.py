@@ -17,7 +17,7 @@ from dashboard.queries.models import SavedQuery
 from dashboard.queries.written import FORM, SQL, Written, kept_to, read_written
 from dashboard.sources.forms import SettingsForm, SourceForm
 from dashboard.sources.models import Source
-from optimizer.queries import QuerySpec
+from optimizer.queries import InvalidQuery, QuerySpec, given_parameter
 
 CALLED_OTHERWISE = {"schema": "fields", "key": "private_key"}  # what is another thing in the forms
 
@@ -77,8 +77,10 @@ def written_query(
         return kept_to(editing.source, written) if editing else written
     data["view"] = FORM
     if "computations" in given:
+        _refuse_other_parameters(sent)
         data.setlist("aggregate", [one.aggregate for one in sent.computations])
         data.setlist("field", [one.field or "" for one in sent.computations])
+        data.setlist("parameter", [one.parameter for one in sent.computations])
     if "windows" in given:
         data["windows"] = sent.windows_text()
     if "group_by" in given:
@@ -88,11 +90,21 @@ def written_query(
     return read_written(data, source)
 
 
+def _refuse_other_parameters(sent: QueryDefined) -> None:
+    """The form passes over what an aggregate does not take: there it is left from another one."""
+    for number, one in enumerate(sent.computations):
+        try:
+            given_parameter(one.aggregate, one.model_dump())
+        except InvalidQuery as error:
+            raise Refused({f"computation-{number}": error.sentence}) from error
+
+
 def _typed(draft: Draft) -> QueryDict:
     data = QueryDict(mutable=True)
     data["name"], data["windows"], data["where"] = draft.name, draft.windows_text, draft.where
     data.setlist("aggregate", [one.aggregate for one in draft.computations])
     data.setlist("field", [one.field or "" for one in draft.computations])
+    data.setlist("parameter", [one.parameter for one in draft.computations])
     data.setlist("group_by", list(draft.group_by))
     return data
 

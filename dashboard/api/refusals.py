@@ -21,6 +21,8 @@ EXPECTED = {
     "int_type": "“{}” must be a whole number.",
     "int_parsing": "“{}” must be a whole number.",
     "int_from_float": "“{}” must be a whole number.",
+    "float_type": "“{}” must be a number.",
+    "float_parsing": "“{}” must be a number.",
     "missing": "“{}” is missing.",
     "extra_forbidden": "There is no “{}” here.",
     "model_attributes_type": "“{}” must be an object.",

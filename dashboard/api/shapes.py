@@ -162,6 +162,14 @@ class SourceShown(Schema):
 class ComputationGiven(Given):
     aggregate: Text
     field: Text | None = Field(None, description="A field or an expression; none: count counts events.")
+    fraction: float | None = Field(None, description="Of a percentile: from 0 to 1; none: 0.95.")
+    k: int | None = Field(None, description="Of top_k: how many values, up to 1,000; none: 10.")
+
+    @property
+    def parameter(self) -> str:
+        """What is given, as it is typed in the form."""
+        given = next((one for one in (self.fraction, self.k) if one is not None), "")
+        return str(given)
 
 
 class TimeWindow(Given):
@@ -219,7 +227,7 @@ class QueryShown(Schema):
     key: str
     source: str
     name: str
-    computations: list[dict[str, str | None]]
+    computations: list[dict[str, str | float | None]]
     windows: list[dict[str, str | int]]
     group_by: list[str]
     where: str

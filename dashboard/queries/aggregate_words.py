@@ -1,5 +1,7 @@
 """The aggregates as the page offers them: in groups, each with a word of explanation."""
 
+from streaming.aggregates import AGGREGATES
+
 GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "Common",
@@ -15,10 +17,10 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "Percentiles",
         {
-            "p50": "the median: half of the values are not above it",
-            "p95": "95 % of the values are not above it",
-            "p99": "99 % of the values are not above it",
-            "percentile": "the same as p95",
+            "p50": "the median: half of the values are at or below this",
+            "p95": "95 % of the values are at or below this",
+            "p99": "99 % of the values are at or below this",
+            "percentile": "this fraction of the values is at or below this; 0.95 unless you say another",
         },
     ),
     (
@@ -34,7 +36,7 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
         "Different values",
         {
             "distinct_count": "how many different values, exactly",
-            "approx_distinct_count": "how many different values, about, in little memory",
+            "approx_distinct_count": "how many different values, in little memory",
             "collect_distinct": "the different values, as a list",
         },
     ),
@@ -56,7 +58,7 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
             "argmax": "when the greatest value came",
             "min_count": "how many values are the least one",
             "max_count": "how many values are the greatest one",
-            "top_k": "the 10 greatest values",
+            "top_k": "the k greatest values; 10 unless you say another",
             "text_min": "the first text of the alphabet",
             "text_max": "the last text of the alphabet",
         },
@@ -71,7 +73,7 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
     (
         "More sums",
         {
-            "exact_sum": "whole numbers added up without rounding",
+            "exact_sum": "decimals and whole numbers added up without rounding",
             "sum_of_squares": "the squares of the values added up",
             "product": "all values multiplied",
             "geometric_mean": "the average of growth rates",
@@ -80,3 +82,9 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 EXPLAINED = {name: words for _, group in GROUPS for name, words in group.items()}
+
+
+def explained(aggregate: str) -> str:
+    """What it is, and how far off it may be if it is approximate."""
+    error = AGGREGATES[aggregate].error
+    return EXPLAINED[aggregate] + (f" (approximate: {error})" if error else "")

@@ -38,9 +38,15 @@ class TypedComputation:
 
     aggregate: str
     field: str | None = None  # a field's name or an expression
+    parameter: str = ""  # what a percentile or top_k is given
+
+    @classmethod
+    def of(cls, computation: Computation) -> "TypedComputation":
+        given = "" if computation.parameter is None else repr(computation.parameter)
+        return cls(computation.aggregate, computation.field, given)
 
     def computation(self) -> Computation:
-        return Computation(self.aggregate, self.field)
+        return Computation.typed(self.aggregate, self.field, self.parameter)
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,14 @@ class Draft:
 
     @classmethod
     def typed(cls, data: QueryDict, source: Source | None) -> "Draft":
-        lines = zip(data.getlist("aggregate"), data.getlist("field"), strict=False)
+        given = data.getlist("parameter") + [""] * len(data.getlist("aggregate"))
+        lines = zip(data.getlist("aggregate"), data.getlist("field"), given, strict=False)
         return cls(
             source=source,
             name=data.get("name", "").strip(),
-            computations=tuple(TypedComputation(name, field.strip() or None) for name, field in lines),
+            computations=tuple(
+                TypedComputation(name, field.strip() or None, parameter) for name, field, parameter in lines
+            ),
             windows_text=data.get("windows", ""),
             group_by=tuple(data.getlist("group_by")),
             where=data.get("where", "").strip(),
@@ -71,7 +80,7 @@ class Draft:
         return cls(
             source=source,
             name=spec.name,
-            computations=tuple(TypedComputation(one.aggregate, one.field) for one in spec.computations),
+            computations=tuple(map(TypedComputation.of, spec.computations)),
             windows_text=write_windows(spec.windows),
             group_by=spec.group_by,
             where=spec.where or "",
@@ -183,7 +192,7 @@ def _check_computations(draft: Draft, source: Source, problems: dict[str, Proble
     known = []
     for number, typed in enumerate(draft.computations):
         try:
-            refuse_unseen("field", typed.aggregate, typed.field or "")
+            refuse_unseen("field", typed.aggregate, typed.field or "", typed.parameter)
             computation = typed.computation()
             check_computation(computation, source.types)
         except InvalidQuery as error:

@@ -13,11 +13,11 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from dashboard.queries.windows_text import write_windows
+from optimizer.aggregates import PARAMETERS
 from optimizer.durations import InvalidDuration, abbreviated
 from optimizer.field_names import unquoted, written
 from optimizer.queries import (
     AnyWindowSpec,
-    Computation,
     CountSpec,
     InvalidQuery,
     QuerySpec,
@@ -26,7 +26,7 @@ from optimizer.queries import (
 )
 
 FORM = "SELECT count(*) FROM source WHERE condition GROUP BY field WINDOW HOPPING (5m, 10s)"
-ALIASES = {"avg": "mean", "median": "p50", "average": "mean"}
+ALIASES = {"avg": "mean", "average": "mean"}
 _PLAIN_SOURCE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _WINDOWS_BEGIN = re.compile(r"\bWINDOW\s+(?=(?:HOPPING|TUMBLING|LAST|SESSION)\b)", re.IGNORECASE)
@@ -54,7 +54,7 @@ class ReadSql:
     """What a text says, part by part, so that each can be checked by itself."""
 
     source: str
-    computations: tuple[tuple[str, str | None], ...]
+    computations: tuple[tuple[str, str | None, str], ...]  # aggregate, field, what it is given
     windows_text: str
     group_by: tuple[str, ...]
     where: str
@@ -63,7 +63,7 @@ class ReadSql:
 
 def write_sql(spec: QuerySpec, source_name: str) -> str:
     lines = [
-        "SELECT " + ", ".join(f"{one.aggregate}({_argument(one)})" for one in spec.computations),
+        "SELECT " + ", ".join(one.written for one in spec.computations),
         "FROM " + (source_name if _PLAIN_SOURCE.fullmatch(source_name) else _quote(source_name)),
     ]
     if spec.where:
@@ -72,10 +72,6 @@ def write_sql(spec: QuerySpec, source_name: str) -> str:
         lines.append("GROUP BY " + ", ".join(map(written, spec.group_by)))
     lines.append("WINDOW " + ", ".join(map(_window_text, spec.windows)))
     return "\n".join(lines)
-
-
-def _argument(computation: Computation) -> str:
-    return computation.field or "*"
 
 
 def _quote(name: str) -> str:
@@ -175,7 +171,7 @@ def _items(piece: Piece, tokens: list[Token], text: str) -> list[Piece]:
 
 def _computations(
     piece: Piece, tokens: list[Token], text: str
-) -> tuple[tuple[tuple[str, str | None], ...], dict[str, int]]:
+) -> tuple[tuple[tuple[str, str | None, str], ...], dict[str, int]]:
     found, places = [], {}
     for number, item in enumerate(_items(piece, tokens, text)):
         call = re.fullmatch(r"(\w+)\s*\((.*)\)", item.text, re.DOTALL)
@@ -186,11 +182,18 @@ def _computations(
                 span=(item.start, item.start + max(1, len(item.text))),
             )
         argument = Piece.cut(text, item.start + call.start(2), item.start + call.end(2))
-        aggregate = call[1].lower()
+        aggregate = ALIASES.get(call[1].lower(), call[1].lower())
+        argument, given = _with_parameter(aggregate, argument, tokens, text)
         field = None if argument.text in ("", "*") else unquoted(argument.text)
-        found.append((ALIASES.get(aggregate, aggregate), field))
+        found.append((aggregate, field, given))
         places[f"computation-{number}"] = argument.start
     return tuple(found), places
+
+
+def _with_parameter(aggregate: str, argument: Piece, tokens: list[Token], text: str) -> tuple[Piece, str]:
+    """The field, and what follows it after a comma where the aggregate takes something."""
+    parts = _items(argument, tokens, text) if aggregate in PARAMETERS else []
+    return (parts[0], parts[1].text) if len(parts) == 2 else (argument, "")
 
 
 def _group_by(piece: Piece | None, tokens: list[Token], text: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from dashboard.planning.figures import query_shares, running_loads
 from dashboard.planning.models import PlanVersion
 from dashboard.planning.news import warn_if_unheard
 from dashboard.queries import actions
-from dashboard.queries.aggregate_words import EXPLAINED, GROUPS
+from dashboard.queries.aggregate_words import EXPLAINED, GROUPS, explained
 from dashboard.queries.cost_words import cost_cells
 from dashboard.queries.drafts import NAME_LENGTH, Checked, Draft, check_draft
 from dashboard.queries.field_values import field_values
@@ -35,6 +35,7 @@ from dashboard.queries.written import FORM, VIEWS, Written, kept_to, read_writte
 from dashboard.sources.forms import FORMAT_CHOICES
 from dashboard.sources.models import Source
 from dashboard.texts import control_problem, key_typed
+from optimizer.aggregates import PARAMETERS
 from optimizer.queries import WindowSpec
 from optimizer.windows import Window
 
@@ -285,12 +286,17 @@ def _form_context(
         "view": FORM,
         "views": [(view, LABELS[view]) for view in VIEWS],
         "lines": [
-            {"typed": one, "problem": problems.get(f"computation-{number}")}
+            {
+                "typed": one,
+                "takes": PARAMETERS.get(one.aggregate),
+                "problem": problems.get(f"computation-{number}"),
+            }
             for number, one in enumerate(draft.computations)
         ],
         "aggregate_groups": GROUPS,
+        "parameters": PARAMETERS,
         "explained": {
-            one.aggregate: EXPLAINED[one.aggregate]
+            one.aggregate: explained(one.aggregate)
             for one in draft.computations
             if one.aggregate in EXPLAINED
         },

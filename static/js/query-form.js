@@ -23,6 +23,19 @@ function showRemovals() {
   for (const row of all) row.querySelector("[data-remove-row]").hidden = all.length === 1;
 }
 
+/** A percentile takes its fraction and top_k its k: beside the others there is nothing to fill in. */
+function showGiven() {
+  const known = form.querySelector("[data-rows]")?.dataset;
+  for (const row of rows()) {
+    const [given, select] = [row.querySelector(".given"), row.querySelector("select")];
+    const taken = known.hasOwnProperty(select.value) ? known[select.value].split(" ") : null;
+    given.hidden = !taken;
+    if (!taken) continue;
+    given.ariaLabel = taken[0][0].toUpperCase() + taken[0].slice(1);
+    given.placeholder = taken[1];
+  }
+}
+
 function removeRow(row) {
   const next = row.nextElementSibling ?? row.previousElementSibling;
   row.remove();
@@ -101,9 +114,11 @@ if (form) {
   form.addEventListener("click", clicked);
   form.addEventListener("draft:restoring", makeRoom);
   form.addEventListener("input", showWindowKind);
+  form.addEventListener("input", showGiven);
   form.addEventListener("input", () => form.querySelector(".stays")?.remove());
   document.addEventListener("htmx:afterSwap", ({ target }) => {
     showWindowKind();
+    showGiven();
     showRemovals();
     if (target.id !== "query-body") return;
     showProblems();
@@ -111,6 +126,7 @@ if (form) {
     form.dispatchEvent(new Event("query:shown"));
   });
   showWindowKind();
+  showGiven();
   showRemovals();
   showProblems();
   followPreview(form, document.getElementById("preview"));

@@ -4,13 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from streaming.aggregates.base import Aggregate, where_ordered
+from streaming.aggregates.base import Aggregate, where_any
 
 
 class Max(NamedTuple):
+    """The greatest value; NaN, which is no value of an order, where there is none."""
+
     name = "max"
     dtype = np.float64
-    identity = (-np.inf,)
+    identity = (np.nan,)
     commutative = True
     inverse = "none"
     selective = True
@@ -18,14 +20,13 @@ class Max(NamedTuple):
     running_identity = ()
 
     def combine(self, older, newer):
-        return (older[0] if older[0] > newer[0] else newer[0],)
+        return (older[0] if (older[0] > newer[0]) | (newer[0] != newer[0]) else newer[0],)
 
 
 maximum = Aggregate(
     "max",
     (Max(),),
-    lambda value: ((value,) if value == value else Max.identity,),
-    # A window of nothing but −∞ looks like one of nothing but NaN, and has no answer either.
-    lambda values, state: where_ordered(values, state[0], state[0] != -np.inf),
-    lift_column=lambda values, times: ((np.where(values == values, values, -np.inf),),),
+    lambda value: ((value,),),
+    lambda values, state: where_any(values, state[0]),
+    lift_column=lambda values, times: ((values,),),
 )

@@ -1,5 +1,6 @@
 """Percentiles, about: a KLL sketch (Karnin, Lang, Liberty 2016). All percentiles of a field share one."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -49,14 +50,15 @@ def as_sketch(value: Any) -> tuple[bytes | None, ...]:
 
 
 def percentile(fraction: float = 0.95) -> Aggregate:
-    """The least value that at least this fraction of the values does not exceed, as SQL's percentile_disc."""
+    """As SQL's percentile_cont, interpolated between two values, while the sketch holds all of them.
+
+    Beyond that it is one of the values.
+    """
     if not 0 <= fraction <= 1:
         raise ValueError("The fraction of a percentile is from 0 to 1.")
 
     def lower(values: int, state: bytes | None) -> float | None:
-        if state is None:
-            return None
-        return kll_doubles_sketch.deserialize(state).get_quantile(fraction, True)
+        return None if state is None else _at(kll_doubles_sketch.deserialize(state), fraction)
 
     return Aggregate(
         "percentile",
@@ -64,5 +66,15 @@ def percentile(fraction: float = 0.95) -> Aggregate:
         as_sketch,
         lower,
         gatherings=(Bulk(QuantileSketch(), _sketch_of),),
-        error="exact up to 400 values; beyond, the rank is off by less than 0.7 % of all values, 99 % sure",
+        error=f"exact up to {K} values; beyond, the rank is off by less than 0.7 % of all values, 99 % sure",
     )
+
+
+def _at(sketch: kll_doubles_sketch, fraction: float) -> float:
+    if sketch.is_estimation_mode():
+        return sketch.get_quantile(fraction, True)
+    values = sorted(value for value, _ in sketch)
+    place = fraction * (len(values) - 1)
+    below, above = values[math.floor(place)], values[math.ceil(place)]
+    share = place - math.floor(place)
+    return below if below == above else below * (1 - share) + above * share

@@ -1,12 +1,12 @@
 """How far the greatest value is from the least: shares both with max and min."""
 
-from streaming.aggregates.base import Aggregate, where_ordered
+from streaming.aggregates.base import Aggregate, where_any
 from streaming.aggregates.max import Max, maximum
 from streaming.aggregates.min import Min, minimum
 
 
 def _distance(values, greatest, least):
-    return where_ordered(values, greatest[0] - least[0], greatest[0] >= least[0])
+    return where_any(values, greatest[0] - least[0])
 
 
 def _both(values, times):

@@ -5,7 +5,15 @@ from collections.abc import Iterable
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.base import Part
 
-PARTS: dict[str, Part] = {part.name: part for aggregate in AGGREGATES.values() for part in aggregate.states}
+
+class _Parts(dict[str, Part]):
+    """By name; states of an aggregate that is given something, as top_k(5) is, have its name."""
+
+    def __missing__(self, name: str) -> Part:
+        return AGGREGATES[name].states[0]
+
+
+PARTS = _Parts((part.name, part) for aggregate in AGGREGATES.values() for part in aggregate.states)
 
 
 def parts_of(aggregates: Iterable[str]) -> tuple[str, ...]:

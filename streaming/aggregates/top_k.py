@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from optimizer.aggregates import with_parameter
 from streaming.aggregates.base import Aggregate
 from streaming.aggregates.gathering import Bulk
 
@@ -37,5 +38,6 @@ def top_k(k: int = 10) -> Aggregate:
         (TopK(k),),
         lambda value: ((value,) if value == value else (),),
         lambda values, items: items or None,
+        state_names=() if k == TopK().k else (with_parameter("top_k", k),),
         gatherings=(Bulk(TopK(k), lambda values: _greatest(values, k)),),
     )

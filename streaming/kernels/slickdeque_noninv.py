@@ -39,7 +39,7 @@ class Deque:
     def push(self, number: int, partial: State) -> None:
         while self.nodes and self.nodes[0][0] <= number - self._span:
             self.nodes.popleft()
-        if partial == self._algebra.identity:
+        if _same(partial, self._algebra.identity):
             return
         while self.nodes and self._is_beaten(self.nodes[-1][1], partial):
             self.nodes.pop()

@@ -169,9 +169,61 @@ def test_one_computation_is_written_plainly_and_read_either_way() -> None:
         ([], "Say what to compute, such as the count or the mean of a field."),
         (["max"], "A computation is an object with an aggregate and a field."),
         ([{"aggregate": "count"}, {"aggregate": "count", "field": None}], "“count” is there twice."),
+        (
+            [{"aggregate": "percentile", "field": "x", "fractoin": 0.9}],
+            "A computation has no “fractoin”. Did you mean “fraction”?",
+        ),
+        ([{"aggregate": "max", "field": "x", "where": "y"}], "A computation has no “where”."),
+        ([{"aggregate": "max", "field": "x", "k": 3}], "The max has no “k”: only top_k has one."),
+        (
+            [{"aggregate": "top_k", "field": "x", "fraction": 0.5}],
+            "The top_k has no “fraction”: only percentile has one.",
+        ),
+        ([{"aggregate": "top_k", "field": "x", "k": "5"}], "“k” must be a number."),
     ],
 )
 def test_bad_computations_are_refused(computations: list, sentence: str) -> None:
     with pytest.raises(InvalidQuery) as refusal:
         QuerySpec.from_json({"name": "q", "computations": computations, "windows": [{"range": "1m"}]})
     assert (refusal.value.field, refusal.value.sentence) == ("computations", sentence)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "key", "value", "name", "written"),
+    [
+        ("percentile", "fraction", 0.99, "percentile(0.99)", "percentile(x, 0.99)"),
+        ("percentile", "fraction", 1, "percentile(1.0)", "percentile(x, 1.0)"),
+        ("top_k", "k", 5, "top_k(5)", "top_k(x, 5)"),
+    ],
+)
+def test_a_percentile_takes_its_fraction_and_top_k_its_k(aggregate, key, value, name, written) -> None:
+    asked = {"name": "q", "aggregate": aggregate, "field": "x", key: value, "windows": [{"range": "1m"}]}
+    spec = QuerySpec.from_json(asked)
+    assert spec.queries()[0].aggregate == name
+    assert spec.computations[0].written == written
+    assert spec.to_json()[key] == value
+    assert QuerySpec.from_json(spec.to_json()) == spec
+    assert AGGREGATES[name] == AGGREGATES[aggregate]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "key", "value", "sentence"),
+    [
+        ("percentile", "fraction", 99, "a number from 0 to 1, such as 0.99, not 99.0."),
+        ("percentile", "fraction", float("nan"), "a number from 0 to 1, such as 0.99, not nan."),
+        ("top_k", "k", 0, "a whole number from 1 to 1,000, such as 5, not 0."),
+        ("top_k", "k", 2.5, "a whole number from 1 to 1,000, such as 5, not 2.5."),
+        ("top_k", "k", True, "a whole number from 1 to 1,000, such as 5, not True."),
+    ],
+)
+def test_what_does_not_fit_an_aggregate_is_refused(aggregate, key, value, sentence) -> None:
+    with pytest.raises(InvalidQuery) as refusal:
+        QuerySpec.from_json(
+            {"name": "q", "aggregate": aggregate, "field": "x", key: value, "windows": [{"range": "1m"}]}
+        )
+    assert refusal.value.sentence == f"The {key} of a {aggregate} is {sentence}"
+
+
+def test_the_median_is_p50_in_json_too() -> None:
+    asked = {"name": "q", "aggregate": "median", "field": "x", "windows": [{"range": "1m"}]}
+    assert QuerySpec.from_json(asked).computations == (Computation("p50", "x"),)

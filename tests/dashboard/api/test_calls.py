@@ -223,6 +223,10 @@ def test_a_page_changes_things_with_its_csrf_token_alone(ana: User, hot: SavedQu
         ({"group_by": [{}]}, {"group_by": "“group_by” must be a text."}),
         ({"colour": "red"}, {"colour": "There is no “colour” here."}),
         ({"computations": [{"field": "temp"}]}, {"computations": "“aggregate” is missing."}),
+        (
+            {"computations": [{"aggregate": "max", "field": "temp", "fraction": 0.9}]},
+            {"computation-0": "The max has no “fraction”: only percentile has one."},
+        ),
         ({"name": "a\0b"}, {"name": "Remove the control character U+0000 after “a”."}),
         ({"name": "\x1b[2J"}, {"name": "Remove the control character U+001B at the beginning."}),
         ({"tags": ["a\tb"]}, {"tags": "Remove the control character U+0009 after “a”."}),

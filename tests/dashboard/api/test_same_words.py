@@ -35,8 +35,8 @@ SOURCE: dict[str, Any] = {
 }
 
 
-def compute(*lines: tuple[str, str | None]) -> dict[str, Any]:
-    return {"computations": [{"aggregate": aggregate, "field": field} for aggregate, field in lines]}
+def compute(*lines: tuple[str, str | None], **given: float) -> dict[str, Any]:
+    return {"computations": [{"aggregate": aggregate, "field": field, **given} for aggregate, field in lines]}
 
 
 def query_form(sent: dict[str, Any]) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def query_form(sent: dict[str, Any]) -> dict[str, Any]:
         **sent,
         "aggregate": [one["aggregate"] for one in lines],
         "field": [one["field"] or "" for one in lines],
+        "parameter": [str(one.get("fraction", one.get("k", ""))) for one in lines],
     }
 
 
@@ -94,6 +95,8 @@ def check_same(response: Any, page: Any, field: str) -> None:
         (compute(("mean", "device")), "computation-0"),
         (compute(("count", None), ("median-ish", "temp")), "computation-1"),
         (compute(("max", "temp + ")), "computation-0"),
+        (compute(("percentile", "temp"), fraction=1.5), "computation-0"),
+        (compute(("top_k", "temp"), k=1001), "computation-0"),
         (compute(("max", "(" * 5000)), "computation-0"),
         ({"name": "", "windows": "x", "where": "y"}, "where"),
     ],

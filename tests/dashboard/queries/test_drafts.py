@@ -108,10 +108,10 @@ def test_a_count_needs_no_field(good: Draft) -> None:
 
 
 def test_every_computation_has_its_own_problem(good: Draft) -> None:
-    lines = (TypedComputation("median", "temp"), TypedComputation("p95", "temp / 2"), TypedComputation("sum"))
+    lines = (TypedComputation("mode", "temp"), TypedComputation("p95", "temp / 2"), TypedComputation("sum"))
     checked = check_draft(replace(good, computations=lines))
     assert list(checked.problems) == ["computation-0", "computation-2"]
-    assert checked.problems["computation-0"].sentence.startswith("No aggregate “median”: use one of count,")
+    assert checked.problems["computation-0"].sentence.startswith("No aggregate “mode”: use one of count,")
 
 
 def test_a_wrong_expression_tells_which_characters_and_what_was_meant(good: Draft) -> None:

@@ -46,6 +46,8 @@ fields = st.sampled_from(
 )
 computations = st.one_of(
     st.builds(Computation, st.sampled_from(["max", "p95", "mean", "distinct_count"]), fields),
+    st.builds(Computation, st.just("percentile"), fields, st.floats(0, 1)),
+    st.builds(Computation, st.just("top_k"), fields, st.integers(1, 1000)),
     st.just(Computation("count")),
 )
 filters = st.sampled_from(
@@ -109,7 +111,7 @@ def test_form_to_sql_to_form_is_the_identity(spec: QuerySpec, source: str) -> No
     assert read.source == source
     again = QuerySpec(
         "q",
-        tuple(Computation(*one) for one in read.computations),
+        tuple(Computation.typed(*one) for one in read.computations),
         parse_windows(read.windows_text),
         read.group_by,
         read.where or None,
@@ -275,6 +277,14 @@ def test_the_example_of_the_document_can_be_pasted(sensors: Source) -> None:
             "The source is changed on its own page: leave “source” as it is.",
         ),
         ('{"name": "a", "aggregate": "max", "windows": []}', "Choose the field to compute the max of."),
+        (
+            '{"name": "a", "computations": [{"aggregate": "max", "filed": "temp"}], "windows": []}',
+            "A computation has no “filed”. Did you mean “field”?",
+        ),
+        (
+            '{"name": "a", "aggregate": "top_k", "field": "temp", "k": 0, "windows": [{"range": "1m"}]}',
+            "The k of a top_k is a whole number from 1 to 1,000, such as 5, not 0.",
+        ),
     ],
 )
 def test_a_slip_in_json_is_told_in_a_sentence(sensors: Source, text: str, sentence: str) -> None:

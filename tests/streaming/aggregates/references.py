@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from fractions import Fraction
 from typing import Any
 
 from streaming.aggregates.bounded import Bounded
@@ -9,9 +10,16 @@ from streaming.aggregates.bounded import Bounded
 NAN = math.nan
 
 
-def rank(fraction: float) -> Any:
-    """The value at that rank, as percentile_disc."""
-    return lambda values: sorted(values)[max(math.ceil(fraction * len(values)) - 1, 0)]
+def continuous(fraction: float) -> Any:
+    """percentile_cont: between the two values around that place, by fractions without any rounding."""
+
+    def of(values: list[float]) -> float:
+        ordered = sorted(map(Fraction, values))
+        place = Fraction(str(fraction)) * (len(ordered) - 1)
+        below, above = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return float(below + (above - below) * (place - math.floor(place)))
+
+    return of
 
 
 def geometric(values: list[float]) -> float:
@@ -53,8 +61,8 @@ REFERENCES: dict[str, Any] = {
     "collect_distinct": lambda values: Bounded(tuple(dict.fromkeys(values)), False),
     "distinct_count": lambda values: len(set(values)),
     "approx_distinct_count": lambda values: len(set(values)),  # so few are told apart exactly
-    "percentile": rank(0.95),
-    "p50": rank(0.50),
-    "p95": rank(0.95),
-    "p99": rank(0.99),
+    "percentile": continuous(0.95),
+    "p50": continuous(0.50),
+    "p95": continuous(0.95),
+    "p99": continuous(0.99),
 }

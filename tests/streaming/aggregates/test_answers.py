@@ -24,6 +24,7 @@ from tests.streaming.aggregates.samples import answer, values_of
 
 COUNTS = {"count", "distinct_count", "approx_distinct_count"}  # of nothing: 0
 ROUNDED = {"sum", "mean", "product", "geometric_mean", "sum_of_squares"}
+PERCENTILES = {"percentile", "p50", "p95", "p99"}
 SPREADS = {"variance", "variance_population", "stddev", "stddev_population"}
 
 
@@ -38,7 +39,7 @@ def test_answers(name, data):
     values = data.draw(st.lists(values_of(name), min_size=1, max_size=20))
     got = answer(AGGREGATES[name], values, data.draw(st.integers(0, 99)))
     expected = REFERENCES[name](values)
-    if name in ROUNDED:
+    if name in ROUNDED | PERCENTILES:
         assert got == pytest.approx(expected, rel=1e-9, abs=1e-8, nan_ok=True)
     elif name in SPREADS:
         size = max(1.0, *map(abs, values))
@@ -94,6 +95,13 @@ def test_arguments_of_infinite_values():
     assert answer(AGGREGATES["argmax"], [(-math.inf, 7.0), (-math.inf, 8.0)]) == 7.0
     assert answer(AGGREGATES["argmin"], [(math.inf, 7.0), (math.inf, 8.0)]) == 7.0
     assert answer(AGGREGATES["max_count"], [-math.inf, -math.inf]) == 2
+
+
+@pytest.mark.parametrize("infinite", [math.inf, -math.inf])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_of_infinities_alone_are_infinite(name, infinite):
+    assert answer(AGGREGATES[name], [infinite, NAN, infinite]) == infinite
+    assert AGGREGATES[name].lower(0, AGGREGATES[name].parts[0].identity) != infinite
 
 
 @pytest.mark.parametrize("name", [*sorted(ROUNDED), *sorted(SPREADS)])
