@@ -53,6 +53,15 @@ def plain(name: str) -> str:
     return name.partition("(")[0]
 
 
+def given(name: str) -> str:
+    """What the aggregate is given; empty where that is nothing.
+
+    >>> given("percentile(0.99)"), given("max")
+    ('0.99', '')
+    """
+    return name.partition("(")[2].removesuffix(")")
+
+
 def with_parameter(name: str, parameter: float | None) -> str:
     """The aggregate with what it is given: how queries of a plan name it.
 

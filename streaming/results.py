@@ -100,11 +100,24 @@ def _as_json(answer: Any) -> Any:
         return {"items": items, "cut": answer.cut}
     if isinstance(answer, tuple | list):
         return [_as_json(item) for item in answer]
-    if isinstance(answer, Decimal) or (isinstance(answer, int) and abs(answer) >= 1 << 53):
+    if isinstance(answer, Decimal):
+        return plain_number(answer)
+    if isinstance(answer, int) and abs(answer) >= 1 << 53:
         return str(answer)
     if isinstance(answer, float) and answer != answer:
         return None
     return answer
+
+
+def plain_number(exact: Decimal) -> int | float | str:
+    """An exact number as JSON has it: a text where a float would not hold it.
+
+    >>> plain_number(Decimal("1.50")), plain_number(Decimal("12345678901234567.89"))
+    (1.5, '12345678901234567.89')
+    """
+    if exact == exact.to_integral_value():
+        return int(exact) if abs(exact) < 1 << 53 else str(int(exact))
+    return float(exact) if Decimal(repr(float(exact))) == exact else f"{exact:f}".rstrip("0")
 
 
 def as_counts(counts: np.ndarray) -> np.ndarray:

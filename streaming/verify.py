@@ -4,10 +4,9 @@ What is accepted is the job's word; which windows there are and what their answe
 plan, slices and kernels.
 """
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,16 +14,15 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from optimizer.aggregates import given, plain
 from optimizer.group_windows import CountWindow, GroupQuery, SessionWindow
 from optimizer.queries import AnyQuery, Query
 from streaming.accounting import Counts, instant
-from streaming.aggregates import AGGREGATES
-from streaming.aggregates.approx_distinct_count import LG_K
 from streaming.aggregates.gathering import places
-from streaming.aggregates.percentile import K
 from streaming.expressions import renamed, with_unknowns
 from streaming.formats import DECODERS, FormatOptions
 from streaming.lanes import EARLIEST, Timeline
+from streaming.likeness import RANK_ERROR, Judgement, Likeness, judged
 from streaming.results import GroupKey, ResultBlock
 from streaming.sandbox import NO_ACCESS, TRY_HOLDS_ERRORS
 from streaming.shuffle import PartitionReport
@@ -35,12 +33,6 @@ from streaming.task import EVENT, needed_fields
 # Columns beside the fields of events, which are numbered: DuckDB does not tell “a” from “A”.
 TIME, PLACE, START = '"…time"', '"…place"', '"…start"'
 ORDER = f"ORDER BY {TIME}, {PLACE}"
-RANK_ERROR = 0.014  # twice what percentiles state with 99 % certainty: there may be thousands of them
-DISTINCT_ERROR = 5 * math.log(2) / math.sqrt(2**LG_K)  # five standard deviations
-TOLERANCE = 1e-9  # relative, and absolute near zero: DuckDB's sums are rounded otherwise than ours
-COUNTS = ("count", "distinct_count", "min_count", "max_count")  # of nothing: none or 0
-SQUARED = ("variance", "variance_population", "stddev", "stddev_population")
-SQUARED_TOLERANCE = 1e-6
 EXAMPLES = 5  # of rows that differ
 
 Answers = dict[tuple[int, GroupKey], tuple[Any, int]]  # by window end and group: value, events
@@ -49,8 +41,12 @@ Answers = dict[tuple[int, GroupKey], tuple[Any, int]]  # by window end and group
 def _percentile(fraction: float) -> str:
     """How many values there are, the exact answer, and the least and greatest that a sketch may give."""
     low, high = max(0.0, fraction - RANK_ERROR), min(1.0, fraction + RANK_ERROR)
-    quantiles = ", ".join(f"quantile_disc({{v}}, {at})" for at in (fraction, low, high))
-    return f"CASE WHEN count({{v}}) > 0 THEN [count({{v}}), {quantiles}] END"
+    parts = f"quantile_cont({{v}}, {fraction}), quantile_disc({{v}}, {low}), quantile_disc({{v}}, {high})"
+    return f"CASE WHEN count({{v}}) > 0 THEN [count({{v}}), {parts}] END"
+
+
+def _top_k(k: int = 10) -> str:
+    return f"(list({{v}} ORDER BY {{v}} DESC) FILTER ({{v}} IS NOT NULL))[:{k}]"
 
 
 def _of_finite(exact: str, plain: str) -> str:
@@ -83,7 +79,7 @@ SQL = {
     "argmax": f"first({TIME} ORDER BY {{v}} DESC, {TIME}, {PLACE}) FILTER ({{v}} IS NOT NULL)",
     "min_count": "len(list_filter(list({v}), lambda x: x = list_min(list({v}))))",
     "max_count": "len(list_filter(list({v}), lambda x: x = list_max(list({v}))))",
-    "top_k": "(list({v} ORDER BY {v} DESC) FILTER ({v} IS NOT NULL))[:10]",
+    "top_k": _top_k(),
     "text_min": "min({v})",
     "text_max": "max({v})",
     "concat": f"string_agg({{v}}, ',' {ORDER})",
@@ -98,6 +94,18 @@ SQL = {
     "p95": _percentile(0.95),
     "p99": _percentile(0.99),
 }
+
+# What takes something besides.
+SQL_GIVEN: dict[str, Callable[[str], str]] = {
+    "percentile": lambda fraction: _percentile(float(fraction)),
+    "top_k": lambda k: _top_k(int(k)),
+}
+
+
+def sql_of(aggregate: str) -> str | None:
+    """What DuckDB calls an aggregate, given something or not; None where it has none."""
+    name = plain(aggregate)
+    return SQL.get(name) if name == aggregate else SQL_GIVEN[name](given(aggregate))
 
 
 def answers(
@@ -203,54 +211,7 @@ def _in_sessions(window: SessionWindow, names: str) -> str:
 
 
 def _answer(query: AnyQuery) -> str:
-    return SQL[query.aggregate].format(v="v")
-
-
-def alike(aggregate: str, ours: Any, theirs: Any) -> bool:
-    """Equal, or as near as the aggregate promises."""
-    if _is_nothing(theirs) or (ours is None and aggregate in COUNTS):
-        return not ours and (not theirs or _is_nothing(theirs))
-    if ours is None:
-        return False
-    if aggregate in _SPECIAL:
-        return _SPECIAL[aggregate](ours, theirs)
-    if isinstance(theirs, float) and isinstance(ours, int | float):
-        tolerance = SQUARED_TOLERANCE if aggregate in SQUARED else TOLERANCE
-        return math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)
-    return bool(ours == theirs)
-
-
-def _is_nothing(theirs: Any) -> bool:
-    """No answer, or no number, as of ∞ - ∞: results tell both in one way."""
-    return theirs is None or (isinstance(theirs, float) and math.isnan(theirs))
-
-
-def _alike_percentile(ours: float, theirs: Sequence[float]) -> bool:
-    values, exact, least, greatest = theirs
-    return ours == exact if values <= K else least <= ours <= greatest
-
-
-def _alike_distinct(ours: float, theirs: int) -> bool:
-    return abs(ours - theirs) <= DISTINCT_ERROR * theirs
-
-
-def _alike_cut(aggregate: str) -> Callable[[dict[str, Any], Any], bool]:
-    """For answers that are cut at a limit and say so."""
-    limit = getattr(AGGREGATES[aggregate].parts[0], "limit")  # noqa: B009 (of this algebra, not of all)
-
-    def alike_cut(ours: dict[str, Any], theirs: Any) -> bool:
-        whole = list(dict.fromkeys(theirs)) if aggregate == "collect_distinct" else theirs
-        return bool(ours == {"items": whole[:limit], "cut": len(whole) > limit})
-
-    return alike_cut
-
-
-_SPECIAL: dict[str, Callable[[Any, Any], bool]] = {
-    **dict.fromkeys(("percentile", "p50", "p95", "p99"), _alike_percentile),
-    **{name: _alike_cut(name) for name in ("collect", "collect_distinct", "concat")},
-    "approx_distinct_count": _alike_distinct,
-    "exact_sum": lambda ours, theirs: int(ours) == int(theirs),  # ours is a text where it is great
-}
+    return (sql_of(query.aggregate) or "NULL").format(v="v")
 
 
 def _by_time_and_group(key: tuple[int, GroupKey]) -> tuple[int, list[str]]:
@@ -259,12 +220,20 @@ def _by_time_and_group(key: tuple[int, GroupKey]) -> tuple[int, list[str]]:
 
 @dataclass(frozen=True)
 class Difference:
-    """A row that differs; None: it is not there at all."""
+    """A row of two sides; None: it is not there at all."""
 
     end: int
     group: GroupKey
     ours: tuple[Any, int] | None
     theirs: tuple[Any, int] | None
+
+    def judged(self, aggregate: str) -> Judgement:
+        """Of rows that both have: they differ as well where they count other events."""
+        if self.ours is None or self.theirs is None:
+            return Judgement(Likeness.DIFFERENT)
+        (mine, events), (other, others) = self.ours, self.theirs
+        judgement = judged(aggregate, mine, other)
+        return judgement if events == others else replace(judgement, likeness=Likeness.DIFFERENT)
 
 
 @dataclass
@@ -274,30 +243,32 @@ class Comparison:
     query: AnyQuery
     left_out: str = ""  # why it was not compared
     rows: int = 0
+    equal: int = 0
+    within: int = 0  # not equal, but as near as the aggregate's error or rounding explains
     different: int = 0
     largest: float = 0.0  # difference between two numbers
-    examples: list[Difference] = field(default_factory=list)
-
-    @property
-    def equal(self) -> int:
-        return self.rows - self.different
+    examples: list[Difference] = field(default_factory=list)  # of rows that differ
 
     def compare(self, ours: Answers, theirs: Answers) -> None:
         for end, group in sorted(ours.keys() | theirs.keys(), key=_by_time_and_group):
             key = (end, group)
-            self._compare_row(Difference(end, group, ours.get(key), theirs.get(key)))
+            self.take(Difference(end, group, ours.get(key), theirs.get(key)))
 
-    def _compare_row(self, row: Difference) -> None:
+    def take(self, row: Difference) -> Likeness:
+        """Count a row, and tell how like each other its two sides are."""
+        judgement = row.judged(self.query.aggregate)
         self.rows += 1
-        if row.ours is not None and row.theirs is not None:
-            (mine, events), (other, others) = row.ours, row.theirs
-            if isinstance(mine, int | float) and isinstance(other, int | float):
-                self.largest = max(self.largest, abs(mine - other))
-            if events == others and alike(self.query.aggregate, mine, other):
-                return
-        self.different += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(row)
+        if judgement.difference is not None:
+            self.largest = max(self.largest, judgement.difference)
+        if judgement.likeness is Likeness.EQUAL:
+            self.equal += 1
+        elif judgement.likeness is Likeness.WITHIN:
+            self.within += 1
+        else:
+            self.different += 1
+            if len(self.examples) < EXAMPLES:
+                self.examples.append(row)
+        return judgement.likeness
 
 
 class Verification:
@@ -347,7 +318,7 @@ class Verification:
         return pa.table(columns).filter(pa.array(sifted.accepted))
 
     def compared(self, query: AnyQuery, blocks: Iterable[ResultBlock], whole_from: int) -> Comparison:
-        if query.aggregate not in SQL:
+        if sql_of(query.aggregate) is None:
             return Comparison(query, f"not verified: DuckDB has no {query.aggregate}")
         comparison = Comparison(query)
         own = (block for block in blocks if block.query == query.id)

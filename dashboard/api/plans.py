@@ -146,6 +146,8 @@ class Verified(Schema):
     progress: str
     problem: str
     rows: int | None
+    equal: int | None
+    within: int | None = Field(description="Not equal, but as near as the aggregate’s error explains.")
     different: int | None
     windows: list[dict[str, Any]]
 
@@ -315,6 +317,8 @@ def _verified(task: Verifying) -> Verified:
         progress=task.progress()["words"],
         problem=task.problem if state == FAILED else "",
         rows=summary.get("rows"),
+        equal=summary.get("equal"),
+        within=summary.get("within"),
         different=summary.get("different"),
         windows=(task.read("compared") or {"members": []})["members"] if state == DONE else [],
     )

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optimizer.aggregates import given, plain
 from optimizer.queries import Query
-from streaming.verify import PLACE, RANK_ERROR, TIME, Answers, Verification, happened_sql
+from streaming.likeness import RANK_ERROR
+from streaming.verify import PLACE, TIME, Answers, Verification, happened_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,9 +21,10 @@ NUMBERS = "CAST(v AS DOUBLE)"
 
 def _percentile(fraction: float) -> str:
     """How many values there are, the exact answer, and the least and greatest that a sketch may give."""
-    fractions = (fraction, max(0.0, fraction - RANK_ERROR), min(1.0, fraction + RANK_ERROR))
-    parts = ", ".join(f"percentile_disc({at}) WITHIN GROUP (ORDER BY {NUMBERS})" for at in fractions)
-    return f"CASE WHEN count(v) > 0 THEN array(CAST(count(v) AS DOUBLE), {parts}) END"
+    bounds = (max(0.0, fraction - RANK_ERROR), min(1.0, fraction + RANK_ERROR))
+    parts = ", ".join(f"percentile_disc({at}) WITHIN GROUP (ORDER BY {NUMBERS})" for at in bounds)
+    exact = f"percentile_cont({fraction}) WITHIN GROUP (ORDER BY {NUMBERS})"
+    return f"CASE WHEN count(v) > 0 THEN array(CAST(count(v) AS DOUBLE), {exact}, {parts}) END"
 
 
 # What Spark calls the aggregates, over the values that are not null.
@@ -58,7 +61,7 @@ SQL = {
 OF_LISTS = {
     "first_n": "slice(answer, 1, 10)",
     "last_n": "reverse(slice(reverse(answer), 1, 10))",
-    "top_k": "slice(sort_array(answer, false), 1, 10)",
+    "top_k": "slice(sort_array(answer, false), 1, {k})",
     "min_count": "size(filter(answer, x -> x = array_min(answer)))",
     "max_count": "size(filter(answer, x -> x = array_max(answer)))",
     # A zero that follows what no double holds would make it no number.
@@ -70,9 +73,22 @@ OF_LISTS = {
 LIST = "transform(array_sort(collect_list(struct(time, place, v)) FILTER (WHERE v IS NOT NULL)), x -> x.v)"
 
 
+def _of_values(aggregate: str) -> str | None:
+    """What Spark calls an aggregate, given something or not; None where it has none."""
+    if plain(aggregate) == "percentile" and given(aggregate):
+        return _percentile(float(given(aggregate)))
+    return SQL.get(plain(aggregate))
+
+
+def _of_list(aggregate: str) -> str | None:
+    """The same of one that is made of the list of all values."""
+    made = OF_LISTS.get(plain(aggregate))
+    return made and made.replace("{k}", given(aggregate) or "10")
+
+
 def refusal(query: Query) -> str:
     """Why Spark cannot be asked; empty where it can."""
-    if query.aggregate not in SQL and query.aggregate not in OF_LISTS:
+    if _of_values(query.aggregate) is None and _of_list(query.aggregate) is None:
         return f"Not verified: Spark has no {query.aggregate}."
     if query.window.slide > query.window.range:
         return "Not verified: Spark’s windows leave no gaps between them."
@@ -102,10 +118,10 @@ def answers(spark: "SparkSession", events: Path, query: Query, after: int, until
     spans = f.window(
         "at", f"{window.range} milliseconds", f"{window.slide} milliseconds", f"{window.offset} milliseconds"
     )
-    answer = f.expr(SQL.get(query.aggregate, LIST)).alias("answer")
+    answer = f.expr(_of_values(query.aggregate) or LIST).alias("answer")
     found = happened.groupBy(spans, *names).agg(answer, f.count(f.lit(1)).alias("events"))
-    if query.aggregate in OF_LISTS:
-        told = f"CASE WHEN size(answer) > 0 THEN {OF_LISTS[query.aggregate]} END"
+    if made := _of_list(query.aggregate):
+        told = f"CASE WHEN size(answer) > 0 THEN {made} END"
         found = found.withColumn("answer", f.expr(told))
     end = f.expr("unix_millis(window.end)")
     rows = found.select(end.alias("end"), "answer", "events", *names)

@@ -108,6 +108,7 @@ def _listed(task: Verifying) -> dict[str, Any]:
         "state": task.state,
         "at": datetime.fromtimestamp(began, UTC),
         "rows": summary.get("rows"),
+        "within": summary.get("within"),
         "different": summary.get("different"),
         "minutes": task.asked["minutes"],
     }
@@ -124,7 +125,7 @@ def _member(told: dict[str, Any]) -> dict[str, Any]:
         }
         for row in told["shown"]
     ]
-    return {**told, "shown": rows, "equal": told["rows"] - told["different"]}
+    return {**told, "shown": rows}
 
 
 def _written(value: Any) -> Any:

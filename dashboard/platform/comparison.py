@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from streaming.accounting import instant
+from streaming.likeness import error_words
 from streaming.verify import Comparison, Difference
 
-HEAD = ("query", "rows", "equal", "different", "largest difference")
+HEAD = ("query", "rows", "equal", "within error", "different", "largest difference")
 
 
 def comparison_text(comparisons: Sequence[Comparison]) -> str:
@@ -14,6 +15,8 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
     widths = [max(map(len, column)) for column in zip(*tabled, strict=True)]
     lines = [_line(row, widths) for row in rows]
     for comparison in comparisons:
+        if comparison.within:
+            lines.append(f"  {comparison.query.id} is {error_words(comparison.query.aggregate)}.")
         lines += [f"  {comparison.query.id}: {_difference(row)}" for row in comparison.examples]
     return "\n".join(lines)
 
@@ -21,7 +24,7 @@ def comparison_text(comparisons: Sequence[Comparison]) -> str:
 def _cells(comparison: Comparison) -> tuple[str, ...]:
     if comparison.left_out:
         return comparison.query.id, comparison.left_out
-    counts = (comparison.rows, comparison.equal, comparison.different)
+    counts = (comparison.rows, comparison.equal, comparison.within, comparison.different)
     return comparison.query.id, *(f"{count:,}" for count in counts), f"{comparison.largest:.3g}"
 
 

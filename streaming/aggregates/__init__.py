@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from optimizer.aggregates import plain
+from optimizer.aggregates import given, plain
 from streaming.aggregates.all import all_true
 from streaming.aggregates.any import any_true
 from streaming.aggregates.approx_distinct_count import approx_distinct_count
@@ -55,9 +55,9 @@ _MAKERS: dict[str, Callable[[str], Aggregate]] = {
 
 @cache
 def _made(name: str) -> Aggregate:
-    if plain(name) not in _MAKERS or not name.endswith(")"):
+    if plain(name) not in _MAKERS or not given(name):
         raise KeyError(name)
-    return _MAKERS[plain(name)](name[len(plain(name)) + 1 : -1])
+    return _MAKERS[plain(name)](given(name))
 
 
 AGGREGATES = _Table(

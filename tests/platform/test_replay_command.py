@@ -97,20 +97,21 @@ def test_a_difference_is_shown_and_fails_the_command(
     monkeypatch.setattr(ResultBlock, "rows", lambda block: ((g, v + 1, n) for g, v, n in honest(block)))
     with pytest.raises(Problem, match=r"^5 of 5 rows differ from DuckDB's.$"):
         call_command("replay", stdout=out, **files, verify=True)
-    assert "s@1m/30s     5      0          5                   1\n" in out.getvalue()
+    assert "s@1m/30s     5      0             0          5                   1\n" in out.getvalue()
     first = "  s@1m/30s: window until 2026-01-01T00:00:30.000Z: ours 436.0 of 30 events, DuckDB 435.0 of 30 "
     assert first in out.getvalue()
 
 
 def test_a_table_says_what_is_not_verified() -> None:
     query = Query("long name@1m/1m", "n", "sum", "v", Window(60_000, 60_000), ("g",))
-    missing = Comparison(query, rows=12_345, different=1, largest=0.5)
+    missing = Comparison(query, rows=12_345, equal=12_340, within=4, different=1, largest=0.5)
     missing.examples.append(Difference(0, (None, 1), None, (3.0, 2)))
     left_out = Comparison(Query("q", "q", "sum", "v", Window(1, 1)), "not verified: DuckDB has no sum")
     assert comparison_text([missing, left_out]).splitlines() == [
-        "query              rows   equal  different  largest difference",
-        "long name@1m/1m  12,345  12,344          1                 0.5",
+        "query              rows   equal  within error  different  largest difference",
+        "long name@1m/1m  12,345  12,340             4          1                 0.5",
         "q                not verified: DuckDB has no sum",
+        "  long name@1m/1m is rounded: sums in another order differ by up to 1e-09 of themselves.",
         "  long name@1m/1m: window until 1970-01-01T00:00:00.000Z, None, 1: ours has no such row, "
         "DuckDB 3.0 of 2 events",
     ]

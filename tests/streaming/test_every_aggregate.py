@@ -16,6 +16,7 @@ from optimizer.windows import Window
 from streaming import verify
 from streaming.aggregates import AGGREGATES
 from streaming.aggregates.gathering import PARTITION
+from streaming.likeness import alike
 from streaming.sources import SourceSpec
 from tests.streaming.engine import FAR_AHEAD, Engine
 from tests.streaming.rules import Judge
@@ -152,7 +153,7 @@ def test_answers_are_those_of_duckdb(aggregate, log, strategy, group_by, where, 
         assert found.keys() == wanted.keys()
         for key, (value, count) in wanted.items():
             assert found[key][1] == count
-            assert verify.alike(query.aggregate, found[key][0], value), (query, key, found[key], value)
+            assert alike(query.aggregate, found[key][0], value), (query, key, found[key], value)
             if isinstance(value, float):  # nearer than a verification asks of variances over any numbers
                 assert found[key][0] == pytest.approx(value, rel=1e-9, abs=1e-9)
 

@@ -18,7 +18,8 @@ from optimizer.windows import Window
 from streaming import group_state
 from streaming.aggregates import AGGREGATES
 from streaming.group_index import OTHER
-from streaming.verify import PLACE, SQL, TIME, alike
+from streaming.likeness import alike
+from streaming.verify import PLACE, SQL, TIME
 from tests.streaming import oracle
 from tests.streaming.engine import SOURCE as SENSORS
 from tests.streaming.engine import Engine

@@ -21,7 +21,7 @@ from streaming.replay.files import open_file
 from streaming.results import ResultBlock
 from streaming.sources import SourceSpec
 from streaming.spec import Spec
-from streaming.verify import Comparison, Difference, Verification, alike
+from streaming.verify import Comparison, Difference, Verification
 from tests.streaming.test_replay import START, spec_of, windows, write_events
 
 FIELD = {"numbers": "temp", "pairs": "temp", "texts": "status", "truths": "temp > 100", "anything": "status"}
@@ -125,45 +125,6 @@ def test_rows_that_one_side_lacks_and_wrong_counts_differ() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("aggregate", "ours", "theirs", "is_alike"),
-    [
-        ("sum", 1.0, 1.0 + 1e-12, True),
-        ("sum", 1.0, 1.0 + 1e-6, False),
-        ("sum", None, 0.0, False),
-        ("sum", 0.0, None, True),
-        ("sum", None, math.nan, True),
-        ("sum", 1.0, math.nan, False),
-        ("sum", math.inf, math.inf, True),
-        ("sum", math.inf, 1.0, False),
-        ("variance", 1.0, 1.0 + 1e-7, True),
-        ("count", None, 0, True),
-        ("count", 3.0, 4, False),
-        ("distinct_count", 0, None, True),
-        ("exact_sum", str(2**70), 2**70, True),
-        ("exact_sum", str(2**70), 2**70 + 1, False),
-        ("text_max", "a", "b", False),
-        ("collect", {"items": [1, 2], "cut": False}, [1, 2], True),
-        ("collect", {"items": [1, 2], "cut": True}, [1, 2], False),
-        ("collect", {"items": list(range(1_000)), "cut": True}, list(range(1_001)), True),
-        ("collect", {"items": list(range(1_000)), "cut": False}, list(range(1_001)), False),
-        ("collect_distinct", {"items": [2, 1], "cut": False}, [2, 1, 2], True),
-        ("concat", {"items": "x" * 10_000, "cut": True}, "x" * 10_001, True),
-        ("p95", 5.0, [400, 5.0, 4.0, 6.0], True),
-        ("p95", 5.5, [400, 5.0, 4.0, 6.0], False),
-        ("p95", 5.5, [401, 5.0, 4.0, 6.0], True),
-        ("p95", 6.5, [401, 5.0, 4.0, 6.0], False),
-        ("approx_distinct_count", 10_400, 10_000, True),
-        ("approx_distinct_count", 11_000, 10_000, False),
-        ("approx_distinct_count", 9, 10, False),
-    ],
-)
-def test_answers_are_alike_as_far_as_an_aggregate_promises(
-    aggregate: str, ours: Any, theirs: Any, is_alike: bool
-) -> None:
-    assert alike(aggregate, ours, theirs) is is_alike
-
-
 def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> None:
     chance = np.random.default_rng(5)
     events = tmp_path / "events.jsonl"
@@ -176,7 +137,7 @@ def test_sketches_of_many_values_are_within_what_is_let_pass(tmp_path: Path) -> 
     ]
     for comparison in verified(events, queries).comparisons:
         assert comparison.rows > 40 and comparison.different == 0
-        assert comparison.query.name != "approx_distinct_count" or comparison.largest > 0
+        assert comparison.within > 0 and comparison.largest > 0  # beside what is called equal
 
 
 def test_what_is_not_verified_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

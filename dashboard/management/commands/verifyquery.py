@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dashboard.planning.spark_windows import AcceptedEvents
+    from streaming.likeness import Likeness
     from streaming.verify import Answers, Difference
 
 NICENESS = 5
@@ -28,7 +29,7 @@ SLACK_MS = 60_000  # that messages may be older than their events by the clock o
 POLL_MS = 500
 NO_RESULT = "No final result in these minutes: wait until its first window is final."
 SPARK: dict[str, Any] = {"spark.driver.memory": "1g"}
-PERCENTILES = ("percentile", "p50", "p95", "p99")
+COUNTED = ("rows", "equal", "within", "different")
 
 
 class Command(BaseCommand):
@@ -74,8 +75,7 @@ def _run(task: Verifying) -> None:
         read = events.messages
     task.write("compared", {"members": members})
     summary = {
-        "rows": sum(member["rows"] for member in members),
-        "different": sum(member["different"] for member in members),
+        **{name: sum(member[name] for member in members) for name in COUNTED},
         "messages": read,
         "seconds": time.monotonic() - began,
     }
@@ -187,52 +187,59 @@ def _compared(
 
 def _member(query: AnyQuery, left_out: str = "") -> dict[str, Any]:
     from dashboard.planning.changes import window_words
+    from streaming.likeness import error_words
 
     what = f"{query.aggregate} of {query.field}" if query.field else query.aggregate
-    member = {
+    return {
         "id": query.id,
         "computes": what,
         "window": window_words(query),
         "group_by": list(query.group_by),
+        "left_out": left_out,
+        "error": error_words(query.aggregate),
+        **dict.fromkeys(COUNTED, 0),
+        "largest": 0.0,
+        "shown": [],
     }
-    return {**member, "left_out": left_out, "rows": 0, "different": 0, "largest": 0.0, "shown": []}
 
 
 def _rows(query: Query, ours: "Answers", theirs: "Answers", write: Any) -> dict[str, Any]:
-    """All rows to the file; those that differ, then the newest, for the page."""
-    from streaming.verify import Difference, alike
+    """All rows to the file; those that differ, those within the error, then the newest, for the page."""
+    from streaming.likeness import Likeness
+    from streaming.verify import Comparison, Difference
 
-    different: list[dict[str, Any]] = []
-    newest: list[dict[str, Any]] = []
-    largest = 0.0
+    comparison = Comparison(query)
+    shown: dict[Likeness, list[dict[str, Any]]] = {
+        Likeness.DIFFERENT: [],
+        Likeness.WITHIN: [],
+        Likeness.EQUAL: [],
+    }
     for end, group in sorted(ours.keys() | theirs.keys(), key=lambda key: (-key[0], list(map(str, key[1])))):
         row = Difference(end, group, ours.get((end, group)), theirs.get((end, group)))
-        is_equal = False
-        if row.ours is not None and row.theirs is not None:
-            (mine, events), (other, others) = row.ours, row.theirs
-            is_equal = events == others and alike(query.aggregate, mine, other)
-            if isinstance(mine, int | float) and isinstance(other, int | float):
-                largest = max(largest, abs(mine - other))
-        told = _told(query.aggregate, row, is_equal)
+        likeness = comparison.take(row)
+        told = _told(query.aggregate, row, likeness)
         write(json.dumps({"query": query.id, **told}, default=str) + "\n")
-        (newest if is_equal else different).append(told)
-    shown = json.loads(json.dumps([*different, *newest][:SHOWN_ROWS], default=str))
-    counts = {"rows": len(different) + len(newest), "different": len(different)}
-    return {**_member(query), **counts, "largest": largest, "shown": shown}
+        if len(shown[likeness]) < SHOWN_ROWS:
+            shown[likeness].append(told)
+    first = [told for rows in shown.values() for told in rows][:SHOWN_ROWS]
+    return {
+        **_member(query),
+        **{name: getattr(comparison, name) for name in COUNTED},
+        "largest": comparison.largest,
+        "shown": json.loads(json.dumps(first, default=str)),
+    }
 
 
-def _told(aggregate: str, row: "Difference", is_equal: bool) -> dict[str, Any]:
+def _told(aggregate: str, row: "Difference", likeness: "Likeness") -> dict[str, Any]:
+    from streaming.likeness import comparable
+
     return {
         "end": row.end,
         "group": list(row.group),
         "ours": row.ours[0] if row.ours else None,
         "our_events": row.ours[1] if row.ours else None,
-        "theirs": _shown(aggregate, row.theirs[0]) if row.theirs else None,
+        "theirs": comparable(aggregate, row.theirs[0]) if row.theirs else None,
         "their_events": row.theirs[1] if row.theirs else None,
-        "equal": is_equal,
+        "difference": row.judged(aggregate).difference,
+        "likeness": likeness.value,
     }
-
-
-def _shown(aggregate: str, answer: Any) -> Any:
-    """Of a percentile Spark tells how many values there are, then the answer and its bounds."""
-    return answer[1] if aggregate in PERCENTILES and answer is not None else answer
