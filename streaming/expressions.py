@@ -24,6 +24,7 @@ from sqlglot.errors import ParseError, TokenError
 from optimizer.field_names import joined, written
 from streaming import expression_limits, sandbox
 from streaming.expression_words import kind_words, misfit, refused_part
+from streaming.decimals import DECIMALS, arrow_type, decimal_of
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {
@@ -31,6 +32,7 @@ ARROW_TYPES: dict[FieldType, pa.DataType] = {
     "integer": pa.float64(),
     "number": pa.float64(),
     "boolean": pa.bool_(),
+    **{kind: arrow_type(kind) for kind in DECIMALS},
 }
 
 # What DuckDB's types are to queries, beside all integers and decimals.
@@ -136,7 +138,9 @@ def check_value(expression: str, types: Mapping[str, FieldType]) -> FieldType:
     kind = _bound_type(expression, types, "computed field")
     if kind in _TYPES:
         return _TYPES[kind]
-    if kind.endswith("INT") or kind.startswith("DECIMAL"):
+    if kind.startswith("DECIMAL"):
+        return decimal_of(int(kind.rstrip(")").rpartition(",")[2])) or "number"
+    if kind.endswith("INT"):
         return "number"
     raise InvalidExpression(
         f"A computed field is a number, a text, or true or false; this one is {kind_words(kind)}."

@@ -5,6 +5,8 @@ states; where it serves several filters its partials say which of them hold.
 """
 
 from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ from streaming import expressions
 from streaming.aggregates.count import COUNT
 from streaming.aggregates.gathering import Objects
 from streaming.aggregates.states import PARTS
+from streaming.decimals import DECIMALS
 from streaming.expressions import Computed
 from streaming.group_keys import GroupKeys
 from streaming.kernels.run.gathered import gather_into
@@ -108,11 +111,15 @@ def _decided(
         return Computed.known([bool(key[at]) for key in keys])
     own = expressions.fields(where)  # of the types that they have in events, or the answers would differ
     columns = {
-        name: pa.array([key[at] for key in keys], expressions.ARROW_TYPES[types[name]])
-        for at, name in enumerate(names)
-        if name in own
+        name: _column([key[at] for key in keys], types[name]) for at, name in enumerate(names) if name in own
     }
     return expressions.decided(where, pa.table(columns))
+
+
+def _column(values: list[Any], kind: FieldType) -> pa.Array:
+    if kind in DECIMALS:
+        values = [None if value is None else Decimal(str(value)) for value in values]
+    return pa.array(values, expressions.ARROW_TYPES[kind])
 
 
 def _numbered(slots: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from streaming.decimals import decimal_of, places_of
 from streaming.sources import FieldType, TimeUnit
 
 EXAMPLE_LENGTH = 80
@@ -22,7 +23,6 @@ _KINDS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",
-    Decimal: "number",  # of Avro
     str: "text",
     dict: "object",
     list: "list",
@@ -204,16 +204,37 @@ def _field(name: str, values: list[Any]) -> InferredField:
 
 def _kind(present: list[Any]) -> tuple[str, float]:
     """The most frequent kind and its share; whole numbers and fractions together are numbers."""
-    kinds = Counter(_KINDS[type(value)] for value in present)
+    kinds = Counter(map(_kind_of, present))
+    if decimals := [kind for kind in kinds if kind.startswith("decimal")]:
+        _join_decimals(kinds, decimals)
     if kinds["number"] and kinds["integer"]:
         kinds["number"] += kinds.pop("integer")
     kind, count = kinds.most_common(1)[0]
     return kind, count / len(present)
 
 
+def _kind_of(value: Any) -> str:
+    """Decimals, which Avro has, by their places."""
+    if not isinstance(value, Decimal):
+        return _KINDS[type(value)]
+    exponent = value.as_tuple().exponent
+    return decimal_of(-exponent if isinstance(exponent, int) else -1) or "number"
+
+
+def _join_decimals(kinds: Counter[str], decimals: list[str]) -> None:
+    """Decimals of any places are decimals of the most."""
+    most = max(decimals, key=lambda kind: places_of(kind) or 0)
+    if kinds["number"]:
+        most = "number"
+    kinds[most] += sum(kinds.pop(kind) for kind in decimals if kind != most)
+    if not kinds["number"]:
+        kinds[most] += kinds.pop("integer", 0)
+
+
 def _fits(value: Any, kind: str) -> bool:
-    own = _KINDS[type(value)]
-    return own == kind or (kind == "number" and own == "integer")
+    own = _kind_of(value)
+    is_decimal = kind.startswith("decimal") and (own.startswith("decimal") or own == "integer")
+    return own == kind or is_decimal or (kind == "number" and (own == "integer" or own.startswith("decimal")))
 
 
 def _example(value: Any) -> str:

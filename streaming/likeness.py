@@ -101,18 +101,17 @@ def _is_equal(aggregate: str, ours: Any, theirs: Any) -> bool:
 
 
 def _difference(ours: Any, theirs: Any) -> float | None:
-    numbers = (int, float, Decimal)
-    if not isinstance(ours, numbers) or not isinstance(theirs, numbers):
+    if not _is_number(ours) or not _is_number(theirs):
         return None
-    if isinstance(ours, bool) or isinstance(theirs, bool):
-        return None
-    if ours == theirs:
-        return 0.0
-    return float(abs(ours - theirs))
+    return 0.0 if ours == theirs else float(abs(ours - theirs))  # ∞ - ∞ is no number
+
+
+def _is_number(answer: Any) -> bool:
+    return isinstance(answer, int | float | Decimal) and not isinstance(answer, bool)
 
 
 def _within_rounding(aggregate: str, ours: Any, theirs: Any) -> bool:
-    if not isinstance(ours, int | float) or isinstance(ours, bool):
+    if not _is_number(ours):
         return False
     tolerance = TOLERANCES[aggregate]
     return math.isclose(ours, theirs, rel_tol=tolerance, abs_tol=tolerance)

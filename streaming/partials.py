@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from streaming import expressions, feeds
 from streaming.aggregates.base import Part
-from streaming.aggregates.gathering import Objects, Order
+from streaming.aggregates.gathering import Columns, Objects, Order
 from streaming.aggregates.states import PARTS
 from streaming.common_slices import common_lanes
 from streaming.expressions import Computed
@@ -20,6 +21,7 @@ from streaming.kernels.run.gathered import gather_into
 from streaming.lane_partials import LanePartials, nothing_gathered, numbered
 from streaming.lanes import EARLIEST, LATEST, Cut, Lane, slice_starts
 from streaming.left_out import LeftOut
+from streaming.results import plain_number
 from streaming.sources import FieldType
 
 
@@ -257,8 +259,31 @@ class Values:
             return self._column.fill_null(False).to_numpy().astype(np.float64)
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
             return None
+        if self.units is not None:
+            return self._floats(*self.units)
         # Unsafe: an integer that a float cannot hold is the nearest one, not the end of the batch.
         return self._column.cast(pa.float64(), safe=False).fill_null(0.0).to_numpy()
+
+    def _floats(self, units: np.ndarray, places: int) -> np.ndarray:
+        """The floats nearest to decimals; Arrow's own are not always."""
+        high, low = units
+        found = low / 10.0**places  # one rounding of two numbers that are exact, which most are
+        others = (high != low >> 63) | (np.abs(low) >= 1 << 53)
+        if self.known is not None:
+            others &= self.known
+        for row in np.flatnonzero(others).tolist():
+            found[row] = float(self._column[row].as_py())
+        return found
+
+    @cached_property
+    def units(self) -> tuple[np.ndarray, int] | None:
+        """Of decimals, the upper and lower 64 bits of their units, and how many places they have."""
+        if not pa.types.is_decimal128(self._column.type):
+            return None
+        column = self._column.combine_chunks() if isinstance(self._column, pa.ChunkedArray) else self._column
+        bits = np.frombuffer(column.buffers()[1], np.int64)
+        pairs = bits[2 * column.offset : 2 * (column.offset + len(column))].reshape(-1, 2)
+        return np.ascontiguousarray(pairs.T[::-1]), column.type.scale
 
     @cached_property
     def items(self) -> np.ndarray:
@@ -308,13 +333,22 @@ class Lifting:
 
     def _lifted(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
         """Columns of states, and the rows and slots of the events that they are of."""
-        numbers, lift = self._numbers, part.aggregate.lift_column
-        if numbers is None or lift is None:
-            return self._lifted_one_by_one(part)
         try:
-            return lift(numbers, self._times)[part.at], self._rows, self._slots
+            found = self._lifted_at_once(part)
+            if found is None:
+                return self._lifted_one_by_one(part)
+            return found[part.at], self._rows, self._slots
         except (ValueError, OverflowError, ArithmeticError):
             return self._lifted_one_by_one(part)
+
+    def _lifted_at_once(self, part: Part) -> tuple[Columns, ...] | None:
+        aggregate = part.aggregate
+        if aggregate.lift_units is not None and self._values.units is not None:
+            units, places = self._values.units
+            return aggregate.lift_units(units[:, self._rows], places)
+        if aggregate.lift_column is None or self._numbers is None:
+            return None
+        return aggregate.lift_column(self._numbers, self._times)
 
     def _lifted_one_by_one(self, part: Part) -> tuple[tuple[np.ndarray, ...], np.ndarray, np.ndarray]:
         """What cannot be lifted is left out and counted: one bad value stops nobody."""
@@ -405,6 +439,8 @@ def _encoded_chunk(encoded: pa.DictionaryArray, kind: FieldType) -> tuple[Encodi
 
 
 def _group_value(value: object, kind: FieldType) -> object:
+    if isinstance(value, Decimal):
+        return plain_number(value)
     if not isinstance(value, float):
         return value
     if kind == "integer" and value.is_integer() and abs(value) < 1 << 63:

@@ -9,7 +9,32 @@ import msgspec
 from streaming.security import PLAINTEXT, Security
 
 TimeUnit = Literal["s", "ms", "us", "ns", "iso", "pattern"]
-FieldType = Literal["text", "integer", "number", "boolean"]
+# Decimals by how many places they have: others of a number are doubles.
+FieldType = Literal[
+    "text",
+    "integer",
+    "number",
+    "boolean",
+    "decimal(0)",
+    "decimal(1)",
+    "decimal(2)",
+    "decimal(3)",
+    "decimal(4)",
+    "decimal(5)",
+    "decimal(6)",
+    "decimal(7)",
+    "decimal(8)",
+    "decimal(9)",
+    "decimal(10)",
+    "decimal(11)",
+    "decimal(12)",
+    "decimal(13)",
+    "decimal(14)",
+    "decimal(15)",
+    "decimal(16)",
+    "decimal(17)",
+    "decimal(18)",
+]
 TIME_UNITS: tuple[TimeUnit, ...] = ("s", "ms", "us", "ns", "iso", "pattern")
 Isolation = Literal["read_committed", "read_uncommitted"]  # as consumers of Kafka call it
 ISOLATIONS: tuple[Isolation, ...] = ("read_committed", "read_uncommitted")

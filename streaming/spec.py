@@ -9,6 +9,7 @@ from optimizer.durations import InvalidDuration, parse_duration
 from optimizer.queries import Computation, InvalidQuery, QuerySpec, closest, refuse_absurd, unknown_key
 from streaming import event_time, expressions
 from streaming.aggregates import AGGREGATES
+from streaming.decimals import DECIMALS
 from streaming.event_time import InvalidTime
 from streaming.expressions import InvalidExpression
 from streaming.formats import FORMATS
@@ -22,14 +23,14 @@ from streaming.sources import (
     TimeUnit,
 )
 
-NUMERIC: tuple[FieldType, ...] = ("integer", "number")
+NUMERIC: tuple[FieldType, ...] = ("integer", "number", *DECIMALS)
 # What kinds of fields an aggregate takes, by the kind of values it is for.
 TAKES: dict[str, tuple[FieldType, ...]] = {
     "numbers": NUMERIC,
     "pairs": NUMERIC,
     "texts": ("text",),
     "truths": ("boolean",),
-    "anything": ("text", "integer", "number", "boolean"),
+    "anything": ("text", "boolean", *NUMERIC),
 }
 SOURCE_KEYS = (
     "format",

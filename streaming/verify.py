@@ -7,6 +7,7 @@ plan, slices and kernels.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -18,12 +19,14 @@ from optimizer.aggregates import given, plain
 from optimizer.group_windows import CountWindow, GroupQuery, SessionWindow
 from optimizer.queries import AnyQuery, Query
 from streaming.accounting import Counts, instant
+from streaming.aggregates import AGGREGATES
+from streaming.aggregates.exact_sum import PLACES_OF_FLOATS
 from streaming.aggregates.gathering import places
 from streaming.expressions import renamed, with_unknowns
 from streaming.formats import DECODERS, FormatOptions
 from streaming.lanes import EARLIEST, Timeline
 from streaming.likeness import RANK_ERROR, Judgement, Likeness, judged
-from streaming.results import GroupKey, ResultBlock
+from streaming.results import GroupKey, ResultBlock, plain_number
 from streaming.sandbox import NO_ACCESS, TRY_HOLDS_ERRORS
 from streaming.shuffle import PartitionReport
 from streaming.sieve import sift
@@ -45,6 +48,12 @@ def _percentile(fraction: float) -> str:
     return f"CASE WHEN count({{v}}) > 0 THEN [count({{v}}), {parts}] END"
 
 
+def _exact_sum() -> str:
+    """Of doubles as they are written, where they have no more places than are kept."""
+    written = f"TRY_CAST({{v}}::VARCHAR AS DECIMAL(38, {PLACES_OF_FLOATS}))"
+    return f"sum({written}) FILTER ({written}::DOUBLE = {{v}}::DOUBLE)"
+
+
 def _top_k(k: int = 10) -> str:
     return f"(list({{v}} ORDER BY {{v}} DESC) FILTER ({{v}} IS NOT NULL))[:{k}]"
 
@@ -58,7 +67,7 @@ def _of_finite(exact: str, plain: str) -> str:
 SQL = {
     "count": "count({v})",
     "sum": _of_finite("fsum", "sum"),
-    "exact_sum": "sum({v}::HUGEINT) FILTER ({v} = floor({v}))",
+    "exact_sum": _exact_sum(),
     "mean": _of_finite("favg", "avg"),
     "min": "min({v})",
     "max": "max({v})",
@@ -99,6 +108,7 @@ SQL = {
 SQL_GIVEN: dict[str, Callable[[str], str]] = {
     "percentile": lambda fraction: _percentile(float(fraction)),
     "top_k": lambda k: _top_k(int(k)),
+    "exact_sum": lambda places: f"sum({{v}}::DECIMAL(38, {int(places)}))",
 }
 
 
@@ -121,9 +131,16 @@ def answers(
     names = "".join(f", g{at}" for at in range(len(query.group_by)))
     if isinstance(query, Query):
         found = connection.execute(_time_sql(query, columns, names, whole_from)).fetchall()
-        return {(end, tuple(group)): (value, count) for end, value, count, *group in found}
+        return {(end, group_of(group)): (value, count) for end, value, count, *group in found}
     rows = connection.execute(_group_sql(query, columns, names, whole_from)).fetchall()
-    return told_apart((end, start, tuple(group), value, count) for end, start, value, count, *group in rows)
+    return told_apart(
+        (end, start, group_of(group), value, count) for end, start, value, count, *group in rows
+    )
+
+
+def group_of(key: Iterable[Any]) -> GroupKey:
+    """As results have it."""
+    return tuple(plain_number(part) if isinstance(part, Decimal) else part for part in key)
 
 
 def told_apart(windows: Iterable[tuple[int, int, GroupKey, Any, int]]) -> Answers:
@@ -140,6 +157,8 @@ def told_apart(windows: Iterable[tuple[int, int, GroupKey, Any, int]]) -> Answer
 def happened_sql(query: AnyQuery, columns: Mapping[str, str]) -> str:
     """The events that a query looks at: its value, when and where they happened, and their group."""
     value = "1" if query.field is None else _value(query.field, columns)
+    if AGGREGATES[query.aggregate].takes in ("numbers", "pairs") and plain(query.aggregate) != "exact_sum":
+        value = f"({value})::DOUBLE"  # as the job has them
     groups = "".join(f", {columns[name]} AS g{at}" for at, name in enumerate(query.group_by))
     kept = renamed(with_unknowns(query.where), columns) if query.where else "true"
     # A filter is the person's own SQL, checked when the query was.

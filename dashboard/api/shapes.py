@@ -86,7 +86,7 @@ class ConnectionShown(Schema):
 
 class FieldGiven(Given):
     name: Text
-    type: Text = Field(description="text, integer, number or boolean.")
+    type: Text = Field(description="text, integer, number, boolean, or decimal(0) to decimal(18).")
 
 
 class SourceGiven(Given):

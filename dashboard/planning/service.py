@@ -26,6 +26,7 @@ from optimizer.planning import optimize
 from optimizer.queries import AnyQuery, Query, QuerySpec
 from optimizer.strategies import DEFAULT_STRATEGY, STRATEGIES, strategy_named
 from optimizer.throughput import catching_up_rate
+from streaming.exact_queries import exactly
 
 logger = logging.getLogger(__name__)
 DRAFT_KEY = "draft"  # the key of a query that is not saved yet, in previews alone
@@ -234,7 +235,7 @@ def preview(source: Source, spec: QuerySpec, *, replacing: SavedQuery | None = N
     """What saving `spec` would do to the plan, in place of `replacing` if it is an edit. Writes nothing."""
     known = with_measured_kernels(statistics(source.key))
     key = replacing.key if replacing else DRAFT_KEY
-    added = spec.queries(key=key)
+    added = exactly(spec.queries(key=key), source.types)
     others = [query for query in _all_queries(source) if not _is_of(key, query)]
     running = _running(source, newest(source))
     before = adapt(running, others, known).plan

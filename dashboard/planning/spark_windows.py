@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from optimizer.aggregates import given, plain
 from optimizer.queries import Query
+from streaming.aggregates.exact_sum import PLACES_OF_FLOATS
 from streaming.likeness import RANK_ERROR
-from streaming.verify import PLACE, TIME, Answers, Verification, happened_sql
+from streaming.verify import PLACE, TIME, Answers, Verification, group_of, happened_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NUMBERS = "CAST(v AS DOUBLE)"
+WRITTEN = f"CAST(CAST(v AS STRING) AS DECIMAL(38, {PLACES_OF_FLOATS}))"
 
 
 def _percentile(fraction: float) -> str:
@@ -31,7 +33,7 @@ def _percentile(fraction: float) -> str:
 SQL = {
     "count": "count(v)",
     "sum": f"sum({NUMBERS})",
-    "exact_sum": "sum(CAST(v AS DECIMAL(38, 0))) FILTER (WHERE v = floor(v))",
+    "exact_sum": f"sum({WRITTEN}) FILTER (WHERE CAST({WRITTEN} AS DOUBLE) = {NUMBERS})",
     "mean": f"avg({NUMBERS})",
     "min": f"min({NUMBERS})",
     "max": f"max({NUMBERS})",
@@ -77,6 +79,8 @@ def _of_values(aggregate: str) -> str | None:
     """What Spark calls an aggregate, given something or not; None where it has none."""
     if plain(aggregate) == "percentile" and given(aggregate):
         return _percentile(float(given(aggregate)))
+    if plain(aggregate) == "exact_sum" and given(aggregate):
+        return f"sum(CAST(v AS DECIMAL(38, {int(given(aggregate))})))"
     return SQL.get(plain(aggregate))
 
 
@@ -126,7 +130,7 @@ def answers(spark: "SparkSession", events: Path, query: Query, after: int, until
     end = f.expr("unix_millis(window.end)")
     rows = found.select(end.alias("end"), "answer", "events", *names)
     chosen = rows.where((f.col("end") > after) & (f.col("end") <= until)).collect()
-    return {(end, tuple(group)): (_plain(answer), count) for end, answer, count, *group in chosen}
+    return {(end, group_of(group)): (_plain(answer), count) for end, answer, count, *group in chosen}
 
 
 def _plain(answer: Any) -> Any:

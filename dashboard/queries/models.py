@@ -14,6 +14,7 @@ from dashboard.audit.acting import actor
 from dashboard.bin.models import Binned
 from dashboard.sources.models import Source
 from optimizer.queries import AnyQuery, QuerySpec
+from streaming.exact_queries import exactly
 
 TAG_LENGTH = 40
 DEFINITION = ("name", "computations", "windows", "group_by", "where")  # what its versions keep
@@ -99,7 +100,7 @@ class SavedQuery(Binned):
         return f"Millrace: {self.paused_why}" if self.paused_why else first_name(self.paused_by)
 
     def queries(self) -> list[AnyQuery]:
-        return self.spec().queries(key=self.key)
+        return exactly(self.spec().queries(key=self.key), self.source.types)
 
     @property
     def computes(self) -> str:

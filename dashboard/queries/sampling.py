@@ -20,6 +20,7 @@ from dashboard.sources.models import Source
 from optimizer import Statistics, optimize
 from optimizer.queries import Query, QuerySpec
 from optimizer.strategies import DEFAULT_STRATEGY
+from streaming.exact_queries import exactly
 from streaming.reach import SourceProblem
 from streaming.security import Security
 from streaming.sources import SourceSpec
@@ -148,7 +149,8 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _computed(source: SourceSpec, spec: QuerySpec, messages: Messages) -> dict[str, Any]:
-    plan = optimize(spec.queries(), Statistics(), source=source.id, strategy=DEFAULT_STRATEGY)
+    queries = exactly(spec.queries(), source.types)
+    plan = optimize(queries, Statistics(), source=source.id, strategy=DEFAULT_STRATEGY)
 
     def run(count: int) -> tuple["Engine", Messages, float]:
         from streaming.replay.engine import Engine

@@ -15,7 +15,7 @@ from streaming.aggregates.collect_distinct import collect_distinct
 from streaming.aggregates.concat import concat
 from streaming.aggregates.count import count
 from streaming.aggregates.distinct_count import distinct_count
-from streaming.aggregates.exact_sum import exact_sum
+from streaming.aggregates.exact_sum import PLACES_OF_FLOATS, exact_sum
 from streaming.aggregates.first import first
 from streaming.aggregates.first_n import first_n
 from streaming.aggregates.geometric_mean import geometric_mean
@@ -63,7 +63,7 @@ def _made(name: str) -> Aggregate:
 AGGREGATES = _Table(
     count=count,
     sum=total,
-    exact_sum=exact_sum(),
+    exact_sum=exact_sum(PLACES_OF_FLOATS),
     mean=mean,
     min=minimum,
     max=maximum,

@@ -32,6 +32,8 @@ class Aggregate:
     error: str = ""  # of an approximate one: how far off it may be, in words
     # `lift` for a whole column of numbers and the times of their events: the columns of each part's states.
     lift_column: Callable[[np.ndarray, np.ndarray], tuple[Columns, ...]] | None = None
+    # The same for decimals: the upper and lower 64 bits of their units, and how many places they have.
+    lift_units: Callable[[np.ndarray, int], tuple[Columns, ...]] | None = None
     state_names: tuple[str, ...] = ()  # of its parts, where another makes other states of the same algebra
     gatherings: tuple[Gathering, ...] = ()  # of its parts, where states are not gathered as they are
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from fastavro.schema import SchemaParseException, UnknownType
 
+from streaming.decimals import DECIMALS, places_of
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
 from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.paths import Node, tree
@@ -45,8 +46,10 @@ _TAKES: dict[FieldType, dict[str, int]] = {
     "integer": _PLAIN,
     "number": _PLAIN,
     "boolean": {"boolean": act.BOOLEAN},
+    **{kind: {} for kind in DECIMALS},  # but for Avro's own: numbers of other types are read one by one
 }
 _WORDS = {"text": "text", "integer": "a number", "number": "a number", "boolean": "true or false"}
+_WORDS |= dict.fromkeys(DECIMALS, "a number")
 
 
 def decode_avro(
@@ -209,12 +212,27 @@ class _Compiler:
         following[1] = len(self.instructions)
 
     def decimal(self, schema: Schema, place: int) -> None:
-        if self.kinds[place] not in ("integer", "number"):
+        places = places_of(self.kinds[place])
+        if places is None and self.kinds[place] not in ("integer", "number"):
             self.add(act.DOUBT)
+            return
+        if places is not None:
+            self.units(schema, place, places)
             return
         start = len(self.jumps)
         self.jumps += [schema.get("scale", 0), min(10 ** schema["precision"], _LARGEST)]
         self.add(act.DECIMAL, start, schema["size"] if schema["type"] == "fixed" else -1, place)
+
+    def units(self, schema: Schema, place: int, places: int) -> None:
+        """A decimal into a field of so many places."""
+        missing, precision = places - schema.get("scale", 0), schema["precision"]
+        if missing < 0:
+            self.add(act.DOUBT)
+            return
+        start = len(self.jumps)
+        # One that has more digits, with the missing places, is read by itself: 63 bits may not hold it.
+        self.jumps += [10**missing, min(10**precision, _LARGEST // 10**missing)]
+        self.add(act.UNITS, start, schema["size"] if schema["type"] == "fixed" else -1, place)
 
     def scalar(self, schema: Schema, kind: str, place: int) -> None:
         code = (_SKIPS if place < 0 else _TAKES[self.kinds[place]]).get(kind)
@@ -360,7 +378,7 @@ def _convert(name: str, kind: FieldType, value: Any) -> Any:
     word = _word(value)
     if word not in ("null", _WORDS[kind]):
         return WrongValue(f"{name} is {word}, not {_WORDS[kind]}.")
-    return float(value) if word == "a number" else value
+    return float(value) if word == "a number" and kind not in DECIMALS else value
 
 
 def _word(value: Any) -> str:

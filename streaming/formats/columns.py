@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streaming.decimals import DIGITS, fitted, places_of, units_of
 from streaming.expressions import ARROW_TYPES
 from streaming.formats.base import Decoded, FormatOptions, Refused, Wrong
 from streaming.formats.dictionary import Dictionary, byte_buffers
@@ -71,6 +73,8 @@ class Columns:
         for field, (name, kind) in enumerate(self.types.items()):
             if kind == "text":
                 columns[name] = self._texts(field, slowly, kept, options)
+            elif (places := places_of(kind)) is not None:
+                columns[name] = self._decimals(field, slowly, kept, places)
             else:
                 columns[name] = self._numbers(field, slowly, kept, kind)
         if not columns:  # a table without columns has no length
@@ -85,11 +89,17 @@ class Columns:
         doubtful = np.flatnonzero(self.doubtful)
         rows, records, refused = [], [], []
         wrong: dict[int, list[tuple[int, str]]] = {}
+        decimals = [
+            (field, name, places)
+            for field, (name, kind) in enumerate(self.types.items())
+            if (places := places_of(kind)) is not None
+        ]
         for row, message in zip(doubtful.tolist(), self.values.take(pa.array(doubtful)).to_pylist()):
             try:
                 if message is None:
                     raise Unreadable("The message is empty.")
                 record = read(message)
+                record = _with_decimals(record, decimals) if decimals else record
                 records.append(_fitting(record, row, wrong) if WrongValue in map(type, record) else record)
                 rows.append(row)
             except Unreadable as error:
@@ -108,6 +118,22 @@ class Columns:
         bits = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
         return pa.Array.from_buffers(ARROW_TYPES[kind], len(numbers), [bits, pa.py_buffer(data)])
 
+    def _decimals(self, field: int, read: _Read, kept: np.ndarray, places: int) -> pa.Array:
+        """What a scan took fits into 64 bits; of what was read one by one the upper ones may be others."""
+        lengths = self.lengths[field]
+        low = self.numbers[field].view(np.int64)
+        units = np.stack([low, low >> 63], axis=1)
+        for row, value in zip(read.rows.tolist(), read.values(field), strict=True):
+            lengths[row] = -1 if value is None else 0
+            whole = 0 if value is None else units_of(value, places)
+            units[row] = np.frombuffer(whole.to_bytes(16, "little", signed=True), np.int64)
+        present = lengths >= 0
+        if not kept.all():
+            units, present = units[kept], present[kept]
+        bits = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
+        kind = pa.decimal128(DIGITS, places)
+        return pa.Array.from_buffers(kind, len(units), [bits, pa.py_buffer(np.ascontiguousarray(units))])
+
     def _texts(self, field: int, read: _Read, kept: np.ndarray, options: FormatOptions) -> pa.Array:
         starts, lengths = self.starts[field], self.lengths[field]
         dictionary = Dictionary(len(starts) + len(self.symbols))
@@ -125,6 +151,23 @@ class Columns:
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [bits, pa.py_buffer(codes)])
         encoded = pa.DictionaryArray.from_arrays(indices, dictionary.texts, safe=False)
         return encoded if options.dictionaries else encoded.dictionary_decode()
+
+
+def _with_decimals(record: Sequence[Any], decimals: Sequence[tuple[int, str, int]]) -> list[Any]:
+    """The record with numbers that are to be decimals as such, or wrong where they do not fit."""
+    fitting = list(record)
+    for field, name, places in decimals:
+        value = fitting[field]
+        if value is None or isinstance(value, WrongValue):
+            continue
+        try:
+            # A float is taken for the shortest number that it is nearest to: as it was written, mostly.
+            fitting[field] = fitted(
+                Decimal(repr(value)) if isinstance(value, float) else Decimal(value), places
+            )
+        except ValueError as error:
+            fitting[field] = WrongValue(f"{name} is {error}.")
+    return fitting
 
 
 def _fitting(record: Sequence[Any], row: int, wrong: dict[int, list[tuple[int, str]]]) -> Sequence[Any]:

@@ -9,12 +9,14 @@ import io
 import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from streaming.decimals import DECIMALS
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
 from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.scan.csv import scan_records
@@ -107,6 +109,12 @@ def _number(name: str, text: str) -> float | WrongValue:
     return WrongValue(f"{name} is a number out of range.") if math.isinf(value) else value
 
 
+def _decimal(name: str, text: str) -> Decimal | WrongValue:
+    if not _NUMBER.fullmatch(text.strip(" ")):
+        return WrongValue(f"{name} is text, not a number.")
+    return Decimal(text.strip(" "))
+
+
 def _boolean(name: str, text: str) -> bool | WrongValue:
     word = text.strip(" ").lower()
     if word not in ("true", "false"):
@@ -123,4 +131,5 @@ _READ: dict[FieldType, Callable[[str, str], Any]] = {
     "integer": _number,
     "number": _number,
     "boolean": _boolean,
+    **dict.fromkeys(DECIMALS, _decimal),
 }

@@ -8,6 +8,7 @@ value. A field `a.b` is the key of that name or, where there is none, the key `b
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from streaming.decimals import DECIMALS
 from streaming.formats.base import NO_OPTIONS, Decoded, FormatOptions
 from streaming.formats.columns import Columns, Reader, Unreadable, WrongValue
 from streaming.formats.paths import Node, tree
@@ -28,10 +30,19 @@ _PYTHON_TYPES: dict[FieldType, Any] = {
     "integer": float | None,
     "number": float | None,
     "boolean": bool | None,
+    **dict.fromkeys(DECIMALS, Decimal | None),  # a text with a number in it will do: so nothing is rounded
 }
-_WORDS = {"str": "text", "float": "a number", "int": "a number", "bool": "true or false", "array": "a list"}
+_WORDS = {
+    "str": "text",
+    "float": "a number",
+    "int": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "decimal": "a number",
+}
 _NOT_JSON = "Not readable as JSON"
 _OUT_OF_RANGE = re.compile(r"Number out of range - at `\$\.(.*)`")
+_NO_NUMBER = re.compile(r"Invalid decimal string - at `\$\.(.*)`")
 _MISMATCH = re.compile(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$\.?(.*)`)?")
 
 
@@ -204,6 +215,8 @@ def _placed(error: str, path: str) -> str:
 def _reason(error: str) -> str:
     if out_of_range := _OUT_OF_RANGE.fullmatch(error):
         return f"{out_of_range[1]} is a number out of range."
+    if no_number := _NO_NUMBER.fullmatch(error):
+        return f"{no_number[1]} is text, not a number."
     mismatch = _MISMATCH.fullmatch(error)
     if mismatch is None:
         return f"{_NOT_JSON}: {error.replace('`', '')}."

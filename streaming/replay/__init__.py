@@ -19,6 +19,7 @@ from optimizer.strategies import DEFAULT_STRATEGY
 from streaming import event_time
 from streaming.accounting import Counts
 from streaming.event_time import UnfitTime
+from streaming.exact_queries import exactly
 from streaming.left_out import LeftOut
 from streaming.replay.engine import Engine, TooManyResults
 from streaming.replay.inputs import Input
@@ -70,7 +71,7 @@ class Replay:
         cls, read: Input, spec: Spec, strategy: str = DEFAULT_STRATEGY, kernel: str | None = None
     ) -> "Replay":
         _check(read, spec)
-        return cls(read, spec, _source(read, spec), _plan(spec, strategy, kernel))
+        return cls(read, spec, _source(read, spec), _plan(read, spec, strategy, kernel))
 
     @classmethod
     def of_source(cls, read: Input, source: SourceSpec, queries: tuple[QuerySpec, ...]) -> "Replay":
@@ -81,7 +82,7 @@ class Replay:
             source.time_pattern, source.time_zone, source.future_bound, source.past_bound,
         )  # fmt: skip
         _check(read, spec)
-        return cls(read, spec, source, _plan(spec, DEFAULT_STRATEGY, None))
+        return cls(read, spec, source, _plan(read, spec, DEFAULT_STRATEGY, None))
 
     def run(self, out: Path, tell: Tell, verify: bool = False, most_results: int = MOST_RESULTS) -> Summary:
         """Write the final results to `out`; `verify` compares them with DuckDB's.
@@ -128,7 +129,7 @@ class Replay:
         engine.end()
 
     def _compared(self, engine: Engine, verification: Verification, tell: Tell) -> Iterator[Comparison]:
-        queries = _queries(self.spec)
+        queries = _queries(self.read, self.spec)
         for number, query in enumerate(queries):
             tell(Progress("verifying", engine.counts.read, number, len(queries)))
             yield verification.compared(query, engine.blocks, engine.whole_from)
@@ -139,8 +140,8 @@ def by_message_times(source: SourceSpec) -> SourceSpec:
     return replace(source, processing_time=False, event_time=None) if source.processing_time else source
 
 
-def _queries(spec: Spec) -> list[AnyQuery]:
-    return [query for item in spec.queries for query in item.queries()]
+def _queries(read: Input, spec: Spec) -> list[AnyQuery]:
+    return exactly((query for item in spec.queries for query in item.queries()), read.types)
 
 
 def _check(read: Input, spec: Spec) -> None:
@@ -188,10 +189,10 @@ def _source(read: Input, spec: Spec) -> SourceSpec:
     )
 
 
-def _plan(spec: Spec, strategy: str, kernel: str | None) -> Plan:
+def _plan(read: Input, spec: Spec, strategy: str, kernel: str | None) -> Plan:
     try:
         if kernel is not None and kernel not in ALIASES:
             kernel_named(kernel, ())
-        return optimize(_queries(spec), Statistics(kernel=kernel), source=SOURCE, strategy=strategy)
+        return optimize(_queries(read, spec), Statistics(kernel=kernel), source=SOURCE, strategy=strategy)
     except ValueError as error:
         raise InvalidSpec(str(error)) from error

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streaming.decimals import decimal_of
 from streaming.expressions import without_nan
 from streaming.formats.scan.records import record_ends
 from streaming.inference import infer
@@ -259,7 +260,9 @@ def _field_type(kind: pa.DataType) -> FieldType | None:
         return "boolean"
     if pa.types.is_integer(kind) or _is_instant(kind):
         return "integer"
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
+        return decimal_of(kind.scale) or "number"
+    if pa.types.is_floating(kind):
         return "number"
     return "text" if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
 

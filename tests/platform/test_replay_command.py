@@ -76,17 +76,17 @@ def test_several_computations_are_told_apart_and_verified(files: dict[str, Any])
         ("count(*)", 40),
     ]
     assert told.splitlines()[-3:] == [
-        "s@1m/1m                2      2          0                   0",
-        "s@1m/1m max(v * 2)     2      2          0                   0",
-        "s@1m/1m count(*)       2      2          0                   0",
+        "s@1m/1m                2      2             0          0                   0",
+        "s@1m/1m max(v * 2)     2      2             0          0                   0",
+        "s@1m/1m count(*)       2      2             0          0                   0",
     ]
 
 
 def test_verification_prints_a_table(files: dict[str, Any]) -> None:
     lines = run(**files, verify=True, strategy="best", kernel="flatfit").splitlines()
     assert lines[-2:] == [
-        "query     rows  equal  different  largest difference",
-        "s@1m/30s     5      5          0                   0",
+        "query     rows  equal  within error  different  largest difference",
+        "s@1m/30s     5      5             0          0                   0",
     ]
 
 

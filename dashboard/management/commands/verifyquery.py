@@ -62,12 +62,13 @@ class _TooManyRows(ValueError):
 
 
 def _run(task: Verifying) -> None:
+    from streaming.exact_queries import exactly
     from streaming.replay import by_message_times
 
     asked = task.read("run") or {}
     began = time.monotonic()
     source = by_message_times(SourceSpec.from_json(asked["source"]))
-    queries = QuerySpec.from_json(asked["spec"]).queries(asked["key"])
+    queries = exactly(QuerySpec.from_json(asked["spec"]).queries(asked["key"]), source.types)
     ours = _our_answers(task, asked, queries)
     with tempfile.TemporaryDirectory(dir=task.folder) as scratch:
         with _accepted(task, asked, source, queries, Path(scratch)) as events, _spark(task, scratch) as spark:

@@ -12,9 +12,8 @@ from streaming.formats.scan.words import HIGH, NONE, as_float, byte_at, first_by
 
 # Instructions have five numbers: what to do, two arguments, the field that takes the value, or -1, and the
 # branch that means null, where the value is one of two branches.
-LONG, FLOAT, DOUBLE, BOOLEAN, STRING, BYTES, FIXED, ENUM, DECIMAL, UNION, REPEAT, NEXT, JUMP, DOUBT = range(
-    14
-)
+LONG, FLOAT, DOUBLE, BOOLEAN, STRING, BYTES, FIXED, ENUM = range(8)
+DECIMAL, UNITS, UNION, REPEAT, NEXT, JUMP, DOUBT = range(8, 15)
 
 ALWAYS = -1  # there is no such branch
 HEADER = 5  # bytes before a record that names its schema
@@ -77,18 +76,22 @@ def _float(half):
 
 
 @jitable
-def _decimal(data, start, end, scale, limit):
-    """How large a number is whose digits are a signed integer, -1 if in doubt; whether it is negative."""
-    if end == start or end - start > 8:
-        return -1.0, False
+def _digits(data, start, end, limit):
+    """The digits of a signed integer, whether it is negative, and whether they are less than the limit."""
+    if end == start:
+        return NONE, False, False
     negative = byte_at(data, start) >= 128
+    first = max(start, end - 8)
+    for position in range(start, first):  # bytes before the last eight add nothing but the sign
+        if byte_at(data, position) != (255 if negative else 0):
+            return NONE, False, False
+    if (byte_at(data, first) >= 128) != negative:
+        return NONE, False, False
     bits = ~NONE if negative else NONE
-    for position in range(start, end):
+    for position in range(first, end):
         bits = (bits << np.uint64(8)) | np.uint64(byte_at(data, position))
     digits = ~bits + _ONE if negative else bits
-    if digits >= np.uint64(limit):
-        return -1.0, False
-    return nearest(digits, -scale), negative
+    return digits, negative, digits < np.uint64(limit)
 
 
 @jitable
@@ -162,17 +165,24 @@ def _scan_record(data, position, end, row, program, jumps, left, symbols, number
             position += one
             if position > end:
                 return False
-        elif act == DECIMAL:
-            # Its bytes come first, as those of BYTES or FIXED; `jumps` has scale and limit.
+        elif act in (DECIMAL, UNITS):
+            # Its bytes come first, as those of BYTES or FIXED; `jumps` has scale, or factor, and limit.
             length = two
             if two < 0:
                 position, length = _varint(data, position, end)
             if position < 0 or length < 0 or length > end - position:
                 return False
-            value, negative = _decimal(data, position, position + length, jumps[one], jumps[one + 1])
-            if value < 0:
+            found, negative, is_plain = _digits(data, position, position + length, jumps[one + 1])
+            if not is_plain:
                 return False
-            numbers[field, row] = -value if negative else value
+            if act == UNITS:
+                found *= np.uint64(jumps[one])
+                numbers[field, row] = as_float(~found + _ONE if negative else found)
+            else:
+                value = nearest(found, -jumps[one])
+                if value < 0:
+                    return False
+                numbers[field, row] = -value if negative else value
             lengths[field, row] = 0
             position += length
         elif act == REPEAT:

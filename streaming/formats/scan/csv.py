@@ -6,8 +6,8 @@ A message is taken only if Python's csv module would read the same record; anyth
 import numpy as np
 
 from streaming.compiled import compiled, jitable
-from streaming.formats.scan.kinds import NUMBER, TEXT
-from streaming.formats.scan.numbers import number
+from streaming.formats.scan.kinds import DECIMAL, NUMBER, TEXT
+from streaming.formats.scan.numbers import number, units
 from streaming.formats.scan.texts import control_bytes, utf8, zero_bytes
 from streaming.formats.scan.words import HIGH, NONE, ONES, byte_at, first_bytes, trailing_zeros, word_at
 
@@ -50,6 +50,10 @@ def _take(data, start, end, kind, field, row, numbers, starts, lengths):
         numbers[field, row] = value
         # Python's float keeps the sign of a zero.
         return stop == end and not (value == 0 and byte_at(data, start) == 45)
+    if kind >= DECIMAL:
+        stop, value = units(data, start, end, kind - DECIMAL)
+        numbers[field, row] = value
+        return stop == end
     length = end - start
     numbers[field, row] = 1.0 if length == 4 else 0.0
     lower_case = first_bytes(word_at(data, start) | _CASES, length)

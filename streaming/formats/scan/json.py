@@ -6,8 +6,8 @@ A message is taken only if msgspec would accept it and read the same values; any
 import numpy as np
 
 from streaming.compiled import compiled, jitable
-from streaming.formats.scan.kinds import NUMBER, TEXT
-from streaming.formats.scan.numbers import digits, number
+from streaming.formats.scan.kinds import DECIMAL, NUMBER, TEXT
+from streaming.formats.scan.numbers import digits, number, units
 from streaming.formats.scan.texts import control_bytes, utf8, zero_bytes
 from streaming.formats.scan.words import HIGH, NONE, byte_at, first_bytes, same, trailing_zeros, word_at
 
@@ -226,6 +226,11 @@ def _take(data, position, end, kind, field, row, numbers, starts, lengths):
         return position + 1
     if kind == NUMBER:
         position, value = number(data, position, end)
+        numbers[field, row] = value
+        lengths[field, row] = 0
+        return position
+    if kind >= DECIMAL:
+        position, value = units(data, position, end, kind - DECIMAL)
         numbers[field, row] = value
         lengths[field, row] = 0
         return position

@@ -17,7 +17,10 @@ MOST_DIGITS = 19  # any so many digits fit into 64 bits
 MOST_EXACT_POWER = 22  # 10**22 is the greatest power of ten that is a float
 MOST_POWER = 64  # beyond it numbers are rare enough to be left to others
 
+MOST_UNITS = 18  # digits of a decimal, of which any fit into 63 bits
+
 _POWERS = 10.0 ** np.arange(MOST_EXACT_POWER + 1)
+_TENS = np.array([10**power for power in range(MOST_UNITS + 1)], np.uint64)
 _STEPS = np.array([10**power for power in range(9)], np.uint64)
 
 
@@ -98,6 +101,35 @@ def number(data, position, end):
         return position, -value if negative and mantissa != np.uint64(0) else value
     value = nearest(mantissa, power)
     return (position if value >= 0 else -1), -value if negative else value
+
+
+@jitable
+def units(data, position, end, places):
+    """The JSON number at `position` in units of a decimal place: where it ends, or -1 as above, and how many.
+
+    They come as the bits of a float, for a place among floats.
+    """
+    negative = byte_at(data, position) == 45
+    if negative:
+        position += 1
+    start = position
+    position, mantissa = digits(data, position, end, np.uint64(0))
+    count = position - start
+    if count == 0 or (count > 1 and byte_at(data, start) == 48):
+        return -1, 0.0
+    given = 0
+    if position < end and byte_at(data, position) == 46:
+        start = position + 1
+        position, mantissa = digits(data, start, end, mantissa)
+        given = position - start
+        if given == 0:
+            return -1, 0.0
+    if given > places or count + places > MOST_UNITS:
+        return -1, 0.0
+    if position < end and (byte_at(data, position) | 32) == 101:
+        return -1, 0.0
+    bits = mantissa * _TENS[places - given]
+    return position, as_float(~bits + np.uint64(1) if negative else bits)
 
 
 @jitable

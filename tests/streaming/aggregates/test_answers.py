@@ -136,12 +136,42 @@ def test_exact_sums_beyond_64_bits():
     assert isinstance(answer(exact_sum(), [1, 2]), int)
     assert str(answer(exact_sum(scale=2), [1, 2])) == "3.00"
     assert answer(exact_sum(), [np.int64(2**62)] * 4) == 2**64
+    assert answer(exact_sum(9), [1.11, 2.22]) == Decimal("3.33")
 
 
-@pytest.mark.parametrize("value", [0.1, NAN, Decimal("0.001"), Decimal("Infinity"), Decimal("NaN"), 2**121])
+@pytest.mark.parametrize(
+    "value", [0.123, 0.1 + 0.2, NAN, Decimal("0.001"), Decimal("Infinity"), Decimal("NaN"), 2**121]
+)
 def test_exact_sums_refuse_what_they_cannot_hold(value):
     with pytest.raises(ValueError, match="exact_sum"):
         exact_sum(scale=2).lift(value)
+
+
+WRITTEN = st.builds(
+    lambda units, places: units / 10**places, st.integers(-(10**15), 10**15), st.integers(0, 9)
+)
+
+
+@given(st.lists(WRITTEN | st.integers(-(2**53) + 1, 2**53 - 1).map(float), max_size=30))
+def test_floats_at_once_are_the_decimals_that_they_were_written_as(values):
+    aggregate = exact_sum(9)
+    try:
+        [columns] = aggregate.lift_column(np.array(values), np.zeros(len(values)))
+    except ValueError:  # more digits than 53 bits: one by one they are lifted, or refused
+        return
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
+        aggregate.lift(value)[0] for value in values
+    ]
+
+
+@given(st.lists(st.integers(-(10**36) + 1, 10**36 - 1), min_size=1, max_size=30))
+def test_decimals_at_once_are_what_they_are_one_by_one(values):
+    aggregate = exact_sum(0)
+    bits = np.frombuffer(b"".join(value.to_bytes(16, "little", signed=True) for value in values), np.int64)
+    [columns] = aggregate.lift_units(bits.reshape(-1, 2).T[::-1], 0)
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
+        aggregate.lift(value)[0] for value in values
+    ]
 
 
 def test_bounded_answers_say_that_they_were_cut():
