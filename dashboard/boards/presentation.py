@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from dashboard.boards.kinds import KINDS
 from dashboard.boards.models import Panel
 from dashboard.boards.sight import Sight
+from dashboard.queries.aggregate_words import approximate
 from dashboard.queries.models import SavedQuery
 
 
@@ -26,6 +27,7 @@ def panel_view(panel: Panel, sight: Sight) -> dict[str, Any]:
         "unseen": sight.unseen(panel),
         "unseen_query": hidden[0] if hidden else None,
         "words": words,
+        "approximate": _approximate(panel, shown),
         "told": json.dumps(told(panel, shown)),
     }
 
@@ -55,6 +57,18 @@ def _words(panel: Panel, queries: list[SavedQuery]) -> str:
     groups = f" by {', '.join(query.group_by)}" if query.group_by else ""
     windows = "".join(f", {window}" for window in shown.get("windows", []))
     return f"{shown.get('computation') or query.computes}{groups}{windows} · {sources}"
+
+
+def _approximate(panel: Panel, queries: Mapping[str, SavedQuery]) -> str:
+    """How far off what it shows may be; empty where that is exact."""
+    computed = [
+        one
+        for shown in panel.shown
+        if shown["query"] in queries
+        for one in queries[shown["query"]].spec().computations
+        if shown.get("computation") in (None, "", one.words)
+    ]
+    return approximate(dict.fromkeys(computed))
 
 
 def choices(queries: QuerySet[SavedQuery]) -> dict[str, dict[str, Any]]:

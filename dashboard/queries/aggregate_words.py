@@ -1,5 +1,8 @@
 """The aggregates as the page offers them: in groups, each with a word of explanation."""
 
+from collections.abc import Iterable
+
+from optimizer.queries import Computation
 from streaming.aggregates import AGGREGATES
 
 GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -82,6 +85,12 @@ GROUPS: tuple[tuple[str, dict[str, str]], ...] = (
 )
 
 EXPLAINED = {name: words for _, group in GROUPS for name, words in group.items()}
+
+
+def approximate(computations: Iterable[Computation]) -> str:
+    """Which of them are approximate, and how far off they may be; empty where all are exact."""
+    errors = {one.words: AGGREGATES[one.name].error for one in computations}
+    return "; ".join(f"{words} is approximate: {error}" for words, error in errors.items() if error)
 
 
 def explained(aggregate: str) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard.accounts.people import first_name
 from dashboard.audit.acting import actor
 from dashboard.bin.models import Binned
+from dashboard.queries.aggregate_words import approximate
 from dashboard.sources.models import Source
 from optimizer.queries import AnyQuery, QuerySpec
 from streaming.exact_queries import exactly
@@ -101,6 +102,11 @@ class SavedQuery(Binned):
 
     def queries(self) -> list[AnyQuery]:
         return exactly(self.spec().queries(key=self.key), self.source.types)
+
+    @property
+    def approximate(self) -> str:
+        """Which of its answers are approximate, and how far off; empty where all are exact."""
+        return approximate(self.spec().computations)
 
     @property
     def computes(self) -> str:

@@ -124,13 +124,19 @@ def _of_other_groups(blocks: Sequence[ResultBlock]) -> Iterator[ResultBlock]:
             yield block
 
 
+_INFINITE = {np.inf: '"Infinity"', -np.inf: '"-Infinity"'}
+
+
 def _values(blocks: Sequence[ResultBlock]) -> pa.Array:
-    """As JSON; null where a window has no value, and for what JSON has no number for."""
+    """As JSON; null where a window has no value, and infinities as texts: JSON has no number for them."""
     if any(block.others is not None for block in blocks):
         return pa.array([_json(value) for block in blocks for _, value, _ in block.rows()], pa.string())
     values = np.concatenate([np.frombuffer(block.values) for block in blocks])
     texts = pa.array(values).cast(pa.string())
-    return pc.if_else(pa.array(np.isfinite(values)), texts, pa.scalar("null"))
+    found = pc.if_else(pa.array(np.isnan(values)), pa.scalar("null"), texts)
+    for infinite, text in _INFINITE.items():
+        found = pc.if_else(pa.array(values == infinite), pa.scalar(text), found)
+    return found
 
 
 def _labels(window: AnyWindowSpec) -> dict[str, Any]:

@@ -244,6 +244,18 @@ def test_infinities_are_what_they_are(tmp_path: Path) -> None:
         assert (comparison.examples, comparison.rows > 100) == ([], True), comparison.query
 
 
+def test_extremes_of_infinities_alone_are_infinite_in_every_kind_of_window(tmp_path: Path) -> None:
+    events = tmp_path / "events.parquet"
+    found = [-math.inf] * 10 + [math.inf] * 10
+    pq.write_table(pa.table({"ts": range(START, START + 20_000, 1_000), "x": found}), events)
+    every = [*windows([("10s", "10s")]), {"count": 10}]
+    queries = [{"name": name, "aggregate": name, "field": "x", "windows": every} for name in ("max", "min")]
+    for comparison in verified(events, queries).comparisons:
+        assert (comparison.examples, comparison.equal) == ([], 2), comparison.query
+    rows = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert [row["value"] for row in rows] == ["-Infinity", "Infinity"] * 4
+
+
 GROUP_WINDOWS = [{"count": 30, "every": 20}, {"count": 3, "every": 7}, {"gap": "2s"}, {"gap": "500ms"}]
 
 
