@@ -23,8 +23,8 @@ from sqlglot.errors import ParseError, TokenError
 
 from optimizer.field_names import joined, written
 from streaming import expression_limits, sandbox
-from streaming.expression_words import kind_words, misfit, refused_part
 from streaming.decimals import DECIMALS, arrow_type, decimal_of
+from streaming.expression_words import kind_words, misfit, refused_part
 from streaming.sources import FieldType
 
 ARROW_TYPES: dict[FieldType, pa.DataType] = {
