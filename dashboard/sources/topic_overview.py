@@ -20,6 +20,7 @@ from dashboard.sources.topic_walk import Extent, Walk, extent, read_ranges
 from streaming.inference import Inference, InferredField, infer, infer_objects
 from streaming.registry import format_options
 from streaming.sources import FieldType
+from streaming.spec import NUMERIC
 from streaming.watermark import IDLE_AFTER_MS
 
 RATE_SPAN_MS = 60_000
@@ -258,13 +259,13 @@ def _inferred(source: Source, newest: list[Message]) -> Inference:
 
 
 def _has_changed(saved: FieldType, now: InferredField, is_column: bool) -> bool:
-    """Numbers with and without fractions are one type; a field that is never there has none.
+    """All numbers are one type here, decimals too; a field that is never there has none.
 
     Columns are written as text: one that is read as text holds just that, whatever it looks like.
     """
     if now.missing >= 1 or (is_column and saved == "text"):
         return False
-    return now.type != saved and not {now.type, saved} <= {"integer", "number"}
+    return now.type != saved and not {now.type, saved} <= set(NUMERIC)
 
 
 def _is_absent(name: str, now: dict[str, InferredField]) -> bool:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from dashboard.sources.kafka import KafkaProblem
 from dashboard.sources.legible import avro_records
+from streaming.decimals import DECIMALS
 from streaming.formats import DECODERS
 from streaming.formats.base import FormatOptions, Wrong
 from streaming.reach import SourceProblem
@@ -20,6 +21,7 @@ PLURALS: dict[FieldType, str] = {
     "integer": "whole numbers",
     "number": "numbers",
     "boolean": "true or false",
+    **{kind: f"decimals with at most {places} places" for places, kind in enumerate(DECIMALS)},
 }
 EXAMPLE_LENGTH = 40
 DELIMITERS = {"csv": ",", "tsv": "\t"}

@@ -153,7 +153,7 @@ def test_drift_of_avro_names_new_changed_and_missing_fields(as_bo: Client, read_
         read_as("avro", [["ts", "integer"], ["price", "text"], ["gone", "text"]], [*values, b"?"], avro)
     ).drift
     assert drift.new == [("seller.id", "integer", "7")]
-    assert drift.changed == [("price", "text", "number")]
+    assert drift.changed == [("price", "text", "decimal(2)")]
     assert drift.absent == ["gone"]
     assert drift.wrong == {"price is a number, not text.": 3}
     assert drift.refused == {"Not readable as Avro: the bytes do not fit the schema.": 1}
