@@ -110,8 +110,8 @@ def test_every_logical_type_of_avro_has_its_type_or_a_reason() -> None:
     options = FormatOptions(avro_schema=json.dumps(LOGICAL))
     found = infer_objects(records([written(LOGICAL, LOGICAL_RECORD)], options), 1)
     assert {field.name: (field.type, field.example) for field in found.fields} == {
-        "price": ("number", "12.50"),
-        "fee": ("number", "-0.5"),
+        "price": ("decimal(2)", "12.50"),
+        "fee": ("decimal(1)", "-0.5"),
         "id": ("text", "5f3e6f1c-0d5c-4d5e-9a0a-3c6a1f2b4d7e"),
         "day": ("integer", "20773"),
         "time_ms": ("integer", "1000"),

@@ -315,8 +315,8 @@ def test_paths_are_fields_in_every_clause_of_sql_and_are_written_as_they_are_rea
     )
     read = read_sql(text)
     fields = ("order.total * 1.1", "user.city", "order.total")
-    assert tuple(field for _, field in read.computations) == fields
+    assert tuple(field for _, field, _ in read.computations) == fields
     assert read.group_by == ("user.city", "a b.c")
-    computations = tuple(Computation(name, field) for name, field in read.computations)
+    computations = tuple(Computation.typed(*one) for one in read.computations)
     spec = QuerySpec("Q", computations, parse_windows(read.windows_text), read.group_by, read.where)
     assert write_sql(spec, "shop") == text
