@@ -197,7 +197,7 @@ def compare_strategies(request: HttpRequest, key: str, nodes: int | None = None)
                 seconds=one.seconds,
                 refusal=one.refusal,
             )
-            for one in comparison.outcomes()
+            for one in comparison.outcomes(shown.taken)
         ],
     )
 

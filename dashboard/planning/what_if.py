@@ -12,6 +12,7 @@ from django.conf import settings
 
 from dashboard.live.meters import statistics
 from dashboard.planning.calibration import calibrated_statistics
+from dashboard.planning.figures import PlanLoad
 from dashboard.planning.measured import with_measured_kernels
 from dashboard.planning.models import PlanVersion
 from dashboard.platform.folder_tasks import DONE, RUNNING, FolderTask, all_tasks, tidy
@@ -25,6 +26,7 @@ SHOWN_FIRST = (
     "best", "best_woven", "triweave", "weave_share", "insert_then_weave", "local_search", "all_shared",
     "no_share",
 )  # fmt: skip
+LEAST_APART = 1e-6  # the running plan and no sharing, to tell what lies in between
 LONGEST_BAR = 10.0  # or twice the cheapest plan, where that is more; a longer one is broken and labelled
 
 
@@ -96,9 +98,13 @@ class Comparison(FolderTask):
         }
         self.launch("whatif", run, ["outcomes.json"])
 
-    def outcomes(self) -> list[Outcome]:
-        """As many as there are yet, cheapest first; those that refused last."""
-        told = (self.read("outcomes") or {"outcomes": []})["outcomes"]
+    def outcomes(self, running: PlanLoad) -> list[Outcome]:
+        """As many as there are yet, cheapest first; those that refused last.
+
+        They were worked out once; what the running plan costs now, by its meters, is told everywhere else.
+        """
+        kept = self.read("outcomes") or {"outcomes": []}
+        told = _as_of_now(kept["outcomes"], kept.get("running"), running.cost, running.windows)
         cheapest = min((one["total"] for one in told if one["total"] is not None), default=0.0)
         room = max(LONGEST_BAR, 2 * cheapest)
         found = [Outcome(**one, room=room) for one in told if one["strategy"] in STRATEGIES]
@@ -110,6 +116,21 @@ class Comparison(FolderTask):
         now = STRATEGIES.get(told["now"])
         words = f"{told['done']} of {total} strategies" + (f", at {now.label} now" if now else "")
         return {"percent": round(100 * told["done"] / total), "words": f"{words}."}
+
+
+def _as_of_now(
+    told: list[dict[str, Any]], then: float | None, now: float, alone: int
+) -> list[dict[str, Any]]:
+    """The running plan at its cost of now, no sharing at one a window, the others in between as before."""
+    if then is None or abs(alone - then) < LEAST_APART or now >= alone:
+        return told
+    moved = (alone - now) / (alone - then)
+    found = []
+    for one in told:
+        total = None if one["total"] is None else max(0.0, alone - (alone - one["total"]) * moved)
+        part = one.get("max_node", 0.0) / one["total"] if one["total"] else 0.0
+        found.append(one if total is None else {**one, "total": total, "max_node": part * total})
+    return found
 
 
 def by_plan(outcomes: list[Outcome]) -> list[list[Outcome]]:

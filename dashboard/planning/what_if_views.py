@@ -143,7 +143,7 @@ def _compared(shown: SourcePlan, nodes: int) -> dict[str, Any]:
     if comparison.state == ASKED:
         comparison.start(shown.version, nodes)
     state = comparison.state
-    found = comparison.outcomes()
+    found = comparison.outcomes(shown.taken)
     return {
         "source": shown.source,
         "version": shown.version,

@@ -73,7 +73,7 @@ def _run(comparison: Comparison) -> None:
     for strategy in STRATEGIES:
         comparison.write("progress", {"done": len(outcomes), "now": strategy})
         outcomes.append(_outcome(comparison, strategy, plan, known, nodes, costs))
-        comparison.write("outcomes", {"outcomes": outcomes})
+        comparison.write("outcomes", {"outcomes": outcomes, "running": costs.of(plan)})
     comparison.write("summary", {"strategies": len(outcomes)})
 
 

@@ -23,6 +23,7 @@ from dashboard.management.commands.whatif import Costs
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning.figures import PlanLoad, estimated_load, together, without_sharing
 from dashboard.planning.service import replan
+from dashboard.planning.what_if import _as_of_now
 from dashboard.templatetags.plan_words import percent, rounded
 from optimizer import Statistics, optimize
 from optimizer.queries import Query
@@ -225,3 +226,12 @@ def test_the_capacity_does_not_grow_with_queries(hot: SavedQuery, sensors: Sourc
             owner=hot.owner,
         )
     assert (replan(sensors, "five").estimated_throughput or 0) < first.estimated_throughput
+
+
+def test_strategies_are_told_beside_what_the_running_plan_costs_now() -> None:
+    told = [{"strategy": "best", "total": 4.0, "max_node": 2.0}, {"strategy": "no_share", "total": 9.0}]
+    now = _as_of_now([*told, {"strategy": "weave_share", "total": None}], then=5.0, now=6.0, alone=9)
+    assert [one["total"] for one in now] == [pytest.approx(5.25), 9.0, None]
+    assert now[0]["max_node"] == pytest.approx(5.25 / 2)
+    assert [one["total"] for one in _as_of_now([{"total": 5.0}], 5.0, 6.0, 9)] == [6.0]  # the running one
+    assert _as_of_now(told, then=None, now=6.0, alone=9) == told

@@ -10,6 +10,7 @@ from django.test import Client
 
 from dashboard.models import PlanVersion, SavedQuery, Source
 from dashboard.planning import what_if
+from dashboard.planning.figures import PlanLoad
 from dashboard.planning.service import newest, replan
 from dashboard.planning.what_if import Comparison, Outcome, by_plan, first_ones
 from optimizer.strategies import STRATEGIES
@@ -28,6 +29,10 @@ def planned(hot: SavedQuery, sensors: Source) -> PlanVersion:
     return replan(sensors, "Ana added “Hot devices”")
 
 
+def running_load(version: PlanVersion) -> PlanLoad:
+    return PlanLoad.of(version.source, version.value())
+
+
 def until(holds: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not holds():
@@ -43,12 +48,14 @@ def test_all_strategies_are_compared_in_the_background_once_for_a_plan(
     assert "hx-trigger" in first  # it asks again
     comparison = Comparison.of(planned, 1)
     until(lambda: comparison.state == "done")
-    outcomes = {one.strategy: one for one in comparison.outcomes()}
+    outcomes = {one.strategy: one for one in comparison.outcomes(running_load(planned))}
     assert set(outcomes) == set(STRATEGIES)
     assert outcomes["no_share"].total == pytest.approx(2)
     assert outcomes["best"].total is not None
     assert outcomes["best"].total <= outcomes["best_woven"].total + 1e-9
-    assert comparison.outcomes()[0].total == min(one.total for one in outcomes.values() if one.total)
+    assert comparison.outcomes(running_load(planned))[0].total == min(
+        one.total for one in outcomes.values() if one.total
+    )
 
     panel = as_ana.get("/plan/sensors/strategies/").content.decode()
     assert "Answers are the same under every strategy." in panel
@@ -141,7 +148,7 @@ def test_strategies_that_come_to_the_same_plan_are_told_together(
     as_ana.get("/plan/sensors/what-if/")
     comparison = Comparison.of(planned, 1)
     until(lambda: comparison.state == "done")
-    groups = by_plan(comparison.outcomes())
+    groups = by_plan(comparison.outcomes(running_load(planned)))
     alike = next(group for group in groups if "best" in {one.strategy for one in group})
     assert len(alike) > 5
     assert {one.trees for one in alike} == {1}
@@ -174,5 +181,5 @@ def test_bars_of_dear_plans_differ(planned: PlanVersion) -> None:
     comparison.folder.mkdir(parents=True)
     told = (("best", 100.0), ("all_shared", 160.0), ("no_share", 500.0))
     comparison.write("outcomes", {"outcomes": [{"strategy": name, "total": cost} for name, cost in told]})
-    assert [one.bar for one in comparison.outcomes()] == pytest.approx([50, 80, 100])
-    assert [one.is_broken for one in comparison.outcomes()] == [False, False, True]
+    assert [one.bar for one in comparison.outcomes(running_load(planned))] == pytest.approx([50, 80, 100])
+    assert [one.is_broken for one in comparison.outcomes(running_load(planned))] == [False, False, True]
