@@ -40,7 +40,30 @@ def _people(request: HttpRequest, **forms: Any) -> dict[str, Any]:
         "form": forms.get("form") or PersonForm(by=signed_in(request)),
         "group_form": forms.get("group_form") or GroupForm(),
         "mails": settings.MAILS,
+        "limits": _limits(),
     }
+
+
+def _limits() -> list[dict[str, Any]]:
+    """What people may ask for, as the settings say."""
+    return [
+        {"words": LIMIT_WORDS[name], "value": value, "key": f"MILLRACE_{name.upper()}"}
+        for name, value in settings.LIMITS.items()
+    ]
+
+
+LIMIT_WORDS = {
+    "queries_per_person": "Running queries per owner",
+    "queries_per_source": "Running queries per source",
+    "windows_per_person": "Windows per owner, of each computation",
+    "windows_per_source": "Windows per source, of each computation",
+    "groups_per_person": "Groups per owner, in each window",
+    "groups_per_source": "Groups per source, in each window",
+    "results_per_person": "Results a second per owner",
+    "results_per_source": "Results a second per source",
+    "overlap": "Windows that one event is in (range / slide)",
+    "api_rate": "API requests a second per person",
+}
 
 
 @never_cache

@@ -185,3 +185,11 @@ def test_an_import_is_refused_in_the_same_words(
     with pytest.raises(Problem, match="Its owner would have 2 queries, more than the 1 that are allowed"):
         call_command("import", str(path))
     assert SavedQuery.objects.count() == 1
+
+
+def test_administrators_see_the_limits(as_ada: Client, limit: Callable[..., None]) -> None:
+    limit(queries_per_person=1_234, overlap=0)
+    page = as_ada.get("/people/").content.decode()
+    for words, value in (("Running queries per owner", "1,234"), ("(range / slide)", "none")):
+        assert f'{words}</td><td class="figures">{value}</td>' in page
+    assert "MILLRACE_QUERIES_PER_PERSON" in page
