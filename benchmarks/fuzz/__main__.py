@@ -25,14 +25,15 @@ class Tried:
 def main(quick: bool, progress: Callable[[str], None]) -> list[Figure]:
     number = secrets.randbelow(1_000_000)
     progress(f"seed {number}")
+    seconds = QUICK_SECONDS if quick else SECONDS
     kept = connection.settings_dict["NAME"]
     connection.creation.create_test_db(verbosity=0, autoclobber=True)
     try:
-        tried = [_try(target, QUICK_SECONDS if quick else SECONDS, number, progress) for target in TARGETS]
+        tried = [_try(target, seconds, number, progress) for target in TARGETS]
     finally:
         connection.creation.destroy_test_db(kept, verbosity=0)
     directory = (settings.VAR_DIR if quick else settings.BASE_DIR / "docs") / "benchmarks"
-    report = _report(tried, number)
+    report = _report(tried, number, seconds)
     progress(f"written to {write(report, 'fuzz', directory, benchmark='fuzz', quick=quick)}")
     return list(report.figures)
 
@@ -49,14 +50,15 @@ def _try(target: Target, seconds: float, number: int, progress: Callable[[str], 
     return Tried(target.name, inputs[0], fault)
 
 
-def _report(tried: list[Tried], number: int) -> Report:
+def _report(tried: list[Tried], number: int, seconds: float) -> Report:
     inputs, faults = sum(one.inputs for one in tried), sum(bool(one.fault) for one in tried)
     fault_figure = Figure("faults found", faults, "", None, 0, lower_is_better=True)
     rows: list[list[Cell]] = [[one.name, one.inputs, one.fault or "none"] for one in tried]
-    note = "A target ends with its first fault. Every test run tries each target with sixty inputs."
+    note = "A target ends with its first fault. Every test run tries each target with at most sixty inputs."
     return Report(
         "Fuzzing",
-        f"{inputs:,} made-up inputs for {len(tried)} targets, {faults} of which failed. Seed {number}.",
+        f"{inputs:,} made-up inputs for {len(tried)} targets, {seconds:g} s each; {faults} failed. "
+        f"Seed {number}.",
         [Table("Targets", ["what", "inputs tried", "fault found"], rows, note)],
         [],
         [Figure("inputs tried", inputs, ""), fault_figure],
