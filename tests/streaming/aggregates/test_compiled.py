@@ -31,7 +31,7 @@ def run_rows(rows):
 
 def values_for(name, chance, count):
     if name == "exact_sum":
-        return [int(value) << 70 for value in chance.integers(-(2**40), 2**40, count)]
+        return [int(value) << 40 for value in chance.integers(-(2**40), 2**40, count)]
     few = few_of(name)
     if isinstance(few[0], tuple):
         return [(float(value), float(i)) for i, value in enumerate(chance.integers(-3, 3, count))]

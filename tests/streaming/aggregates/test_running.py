@@ -131,10 +131,10 @@ def test_exact_sums_let_go_exactly():
         int(sign) * int(size) << 50
         for sign, size in zip(chance.choice([-1, 1], 500), chance.integers(0, 2**62, 500))
     ]
-    states = states_of(AGGREGATES["exact_sum"], values)
+    states = states_of(AGGREGATES["exact_sum(0)"], values)
     running = total.running_identity
     for i, state in enumerate(states):
         running = total.enter(running, state)
         if i >= WINDOW:
             running = total.leave(running, states[i - WINDOW])
-    assert AGGREGATES["exact_sum"].lower(WINDOW, total.settle(running)) == sum(values[-WINDOW:])
+    assert AGGREGATES["exact_sum(0)"].lower(WINDOW, total.settle(running)) == sum(values[-WINDOW:])
