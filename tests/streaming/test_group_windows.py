@@ -316,7 +316,7 @@ def test_a_value_that_an_aggregate_cannot_take_is_counted_and_stops_nobody():
     exact = replace(LAST_2, id="exact", aggregate="exact_sum", window=CountWindow(3, 3))
     session = replace(exact, id="session", window=SessionWindow(100))
     engine = sensors(exact, session)
-    engine.batch({0: at(1_000) + at(1_001, temp=0.5) + at(1_002, temp=4.0)})
+    engine.batch({0: at(1_000) + at(1_001, temp=1 / 3) + at(1_002, temp=4.0)})
     engine.batch(end=True)
     assert told(engine, "exact") == {(1_003, ("a",)): [(1_000, 5, 3)]}
     assert told(engine, "session") == {(1_102, ("a",)): [(1_000, 5, 3)]}

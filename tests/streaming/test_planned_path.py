@@ -416,7 +416,7 @@ def test_what_a_sketch_cannot_take_is_left_out_of_its_tree_alone(tasks: list[Wor
 
 
 def test_what_an_aggregate_cannot_take_is_left_out_of_its_tree_alone(tasks: list[Work]) -> None:
-    queries = [asked("exact", "exact_sum", 4, 2), asked("sums", "sum", 3, 3)]
+    queries = [asked("exact", "exact_sum(0)", 4, 2), asked("sums", "sum", 3, 3)]
     batches = readings()
     engine = run(plan_of([[query] for query in queries], kernel="flatfit"), batches)
     assert not any(work.fed for work in tasks)  # the common partials do not tell whose values they lack

@@ -35,13 +35,13 @@ def test_a_value_that_an_aggregate_cannot_take_stops_neither_it_nor_others():
     exact = Query("exact", "q", "exact_sum", "temp", TUMBLING)
     plain = Query("plain", "q", "sum", "temp", TUMBLING)
     engine = Engine(plan_of([[exact], [plain]], kernel="flatfit"))
-    engine.batch({0: [{"ts": 1_000, "temp": 2.0}, {"ts": 1_001, "temp": 0.5}, {"ts": 1_002, "temp": 3.0}]})
+    engine.batch({0: [{"ts": 1_000, "temp": 2.0}, {"ts": 1_001, "temp": 1 / 3}, {"ts": 1_002, "temp": 3.0}]})
     engine.batch(end=True)
     assert engine.finals()["exact", 10_000, ()] == (5, 3)
-    assert engine.finals()["plain", 10_000, ()] == (5.5, 3)
+    assert engine.finals()["plain", 10_000, ()] == (5 + 1 / 3, 3)
     tree = engine.meters[0]["trees"]["1"]
     assert tree["failed_values"] == 1
-    assert tree["failure"] == "exact_sum is for whole numbers and decimals: 0.5 is a float with a fraction."
+    assert tree["failure"] == "exact_sum with 9 decimal places cannot hold 0.3333333333333333."
     assert engine.meters[0]["trees"]["2"]["failed_values"] == 0
 
 
