@@ -57,7 +57,7 @@ class Cost(Schema):
     words: list[CostCell] = Field(description="The same as the builder says it.")
 
 
-class VersionShown(Schema):
+class QueryVersionShown(Schema):
     """What a query said from then on."""
 
     number: int
@@ -67,7 +67,7 @@ class VersionShown(Schema):
     definition: dict[str, Any]
 
     @classmethod
-    def of(cls, shown: Shown) -> "VersionShown":
+    def of(cls, shown: Shown) -> "QueryVersionShown":
         version = shown.version
         return cls(
             number=version.number,
@@ -138,11 +138,11 @@ def restore_query(request: HttpRequest, key: str) -> Any:
 
 
 @router.get(
-    "/{slug:key}/versions", response={200: list[VersionShown], **REFUSALS}, summary="List its versions"
+    "/{slug:key}/versions", response={200: list[QueryVersionShown], **REFUSALS}, summary="List its versions"
 )
 def list_versions(request: HttpRequest, key: str) -> Any:
     """The newest first: who changed what, and when."""
-    return [VersionShown.of(shown) for shown in history(_found(key))]
+    return [QueryVersionShown.of(shown) for shown in history(_found(key))]
 
 
 @router.post(

@@ -94,7 +94,7 @@ def test_too_many_tries_lock_out_until_the_administrator_makes_a_link(page: Page
         ).to_be_visible()
     sign_in(cleo.here, cleo.name, FIRST)
     expect(locked_out(cleo.here)).to_be_visible()
-    expect(cleo.here.get_by_text("Wait 15 minutes and sign in again")).to_be_visible()
+    expect(cleo.here.get_by_text("Wait 15 minutes, or ask your administrator.")).to_be_visible()
 
     page.goto("/people/")
     page.get_by_role("row").filter(has_text=cleo.name).get_by_role("link", name="Cleo").click()

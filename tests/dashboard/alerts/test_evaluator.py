@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from dashboard.alerts import actions
 from dashboard.alerts.evaluator import Evaluator, Runner, wall_clock
 from dashboard.alerts.models import Evaluation, Firing, Seat
 from dashboard.alerts.results import Results
 from dashboard.alerts.seat import Holder, SeatLost
+from dashboard.bin.actions import delete
 from dashboard.models import SavedQuery
 from dashboard.queries.actions import pause_queries
 from streaming.topics import Topics
@@ -177,7 +177,7 @@ def test_a_deleted_alert_ends(make_alert: MakeAlert, stream: Stream) -> None:
     evaluator = seated()
     evaluator.take(stream.said(stream.next(a=99)))
     evaluator.commit()
-    actions.delete(alert)
+    delete([alert], None)
     evaluator.read_definitions()
     evaluator.end_others()
     assert Firing.objects.get().reason == "no longer evaluated"
