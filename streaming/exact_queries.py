@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from optimizer.queries import AnyQuery
-from streaming import expressions
 from streaming.decimals import places_of
 from streaming.sources import FieldType
 
@@ -29,6 +28,8 @@ def _type_of(field: str, types: tuple[tuple[str, FieldType], ...]) -> str:
     known = dict(types)
     if field in known:
         return known[field]
+    from streaming import expressions  # DuckDB, which commands start without
+
     try:
         return expressions.check_value(field, known)
     except expressions.InvalidExpression:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyarrow.parquet import ParquetWriter
+
 from optimizer.aggregates import given, plain
 from optimizer.queries import Query
 from streaming.aggregates.exact_sum import PLACES_OF_FLOATS
@@ -107,10 +109,12 @@ class AcceptedEvents(Verification):
     def write(self, query: Query, path: Path) -> None:
         """What a query looks at: its value, time and place in the log, and the fields it groups by."""
         happened = happened_sql(query, self._columns)
-        self._connection.execute(
-            f"COPY (SELECT * RENAME ({TIME} AS time, {PLACE} AS place) FROM ({happened}))"  # noqa: S608
-            f" TO '{path}' (FORMAT parquet)"
-        )
+        found = self._connection.sql(
+            f"SELECT * RENAME ({TIME} AS time, {PLACE} AS place) FROM ({happened})"  # noqa: S608
+        ).to_arrow_reader()  # DuckDB itself may write no file: it runs what people have typed
+        with ParquetWriter(path, found.schema) as file:
+            for batch in found:
+                file.write_batch(batch)
 
 
 def answers(spark: "SparkSession", events: Path, query: Query, after: int, until: int) -> Answers:

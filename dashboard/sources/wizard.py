@@ -84,12 +84,12 @@ def source_type_check(request: HttpRequest) -> HttpResponse:
     """Whether the sampled values fit the type that was just chosen for one field."""
     probe = ProbeForm(request.POST, reader=signed_in(request))
     names, kinds = request.POST.getlist("field"), request.POST.getlist("kind")
-    number = int(request.POST["checked"]) if request.POST.get("checked", "").isdecimal() else -1
     types = dict(zip(names, kinds, strict=False))
-    if not probe.is_valid() or not probe.cleaned_data["topic"] or not 0 <= number < len(types):
+    checked = dict(zip(map(str, range(len(types))), names)).get(request.POST.get("checked", ""))
+    if not probe.is_valid() or not probe.cleaned_data["topic"] or checked is None:
         return HttpResponse(status=204)
     try:
-        sentence = _type_words(probe.cleaned_data, types, names[number])
+        sentence = _type_words(probe.cleaned_data, types, checked)
     except KafkaProblem as problem:
         sentence = str(problem)
     return render(request, "sources/_type_note.html", {"sentence": sentence})

@@ -105,7 +105,7 @@ def test_five_hundred_queries_can_be_read(plan: Page, width: int, scheme: Any) -
     plan.set_viewport_size({"width": width, "height": 900})
     plan.reload()
     picture = plan.locator(".flow-body svg")
-    expect(picture.get_by_text(f"{QUERIES} queries", exact=True)).to_be_attached()
+    expect(picture.get_by_text(f"{QUERIES} windows", exact=True)).to_be_attached()
     expect(picture.get_by_text("more trees")).to_be_attached()
     expect(picture.get_by_text("by owner")).to_be_attached()
     assert plan.evaluate(UNREADABLE) == []
@@ -135,7 +135,7 @@ def test_the_rest_of_the_trees_tells_whose_queries_it_holds(plan: Page) -> None:
     plan.locator("g.flow-band .flow-name").hover()
     card = plan.locator(".flow-card")
     expect(card).to_contain_text("more trees")
-    expect(card).to_contain_text(re.compile(r"Bo, \d+ queries"))
+    expect(card).to_contain_text(re.compile(r"Bo, \d+ windows"))
     expect(card).to_contain_text("4 more")  # of ten owners
 
 

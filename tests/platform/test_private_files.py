@@ -15,6 +15,9 @@ def mode(path: Path) -> int:
 
 def migrate(var_dir: Path, database: Path) -> None:
     environment = os.environ | {"MILLRACE_VAR": str(var_dir), "DATABASE_URL": f"sqlite:///{database}"}
+    environment = {
+        name: value for name, value in environment.items() if not name.startswith("MILLRACE_SECRET")
+    }
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "dashboard", "0001"]
     subprocess.run(command, cwd=settings.BASE_DIR, env=environment, check=True, umask=0o022)
 
