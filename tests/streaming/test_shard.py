@@ -83,7 +83,6 @@ def test_a_filter_that_fails_on_all_events_says_so():
     [
         ("(temp, 1)", 0.0),
         ("TRY_CAST(word AS DATE)", 0.0),
-        ("CAST(word AS BLOB)", 0.0),
         ("NULL", None),  # no value at all
         ("CAST(temp AS BIGINT) * 3000000000000000001", 6e18),  # no float is this very integer
     ],
