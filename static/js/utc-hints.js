@@ -20,7 +20,7 @@ export function hintUtc() {
   const hint = ({ target }) => {
     const element = target.closest?.(TOLD_LIVE);
     if (!element || (element.title && element.title !== element.dataset.utc)) return;
-    const words = utcWords(element.textContent);
+    const words = utcWords(element.innerText); // as it is seen: parts that are hidden, or follow on another line, are none of a time
     if (words) element.title = element.dataset.utc = words;
     else element.removeAttribute("title");
   };

@@ -55,7 +55,8 @@ def told(made: list[partials.LanePartials]) -> dict[tuple[object, ...], tuple[ob
         (each.lane, each.start[at], each.keys.tuples()[each.group[at]]): (
             each.events[at],
             each.values[at],
-            *(tuple(part[:, at]) for part in each.parts),
+            # As texts: NaN, the maximum of nothing, equals itself there.
+            *(tuple(map(repr, part[:, at].tolist())) for part in each.parts),
         )
         for each in made
         for at in range(len(each.start))

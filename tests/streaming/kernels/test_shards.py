@@ -17,7 +17,7 @@ from streaming.aggregates.sum import Sum
 from streaming.kernels import KERNELS, SliceRing, batched, element, traits_of
 from streaming.kernels.run.batched import every_slide
 
-REDUCE: dict[str, Any] = {"max": np.max, "sum": np.sum, "count": np.sum}
+REDUCE: dict[str, Any] = {"max": np.fmax.reduce, "sum": np.sum, "count": np.sum}
 
 
 def algebra_for(kernel: str) -> Algebra:
