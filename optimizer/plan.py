@@ -1,6 +1,7 @@
 """The plan: which queries share which tree, with which kernel, at which estimated cost. A value."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from optimizer.group_trees import GroupTree
@@ -42,7 +43,7 @@ class Tree:
         elif self.family is None:
             raise ValueError(f"Tree {self.id} has no queries and says no family.")
 
-    @property
+    @cached_property  # of hundreds of queries, and asked for each of them
     def key(self) -> FamilyKey:
         return self.family if self.family is not None else joint_key(self.queries)
 

@@ -267,7 +267,8 @@ def _running(source: Source, version: PlanVersion | None) -> Plan:
 
 
 def _all_queries(source: Source) -> list[AnyQuery]:
-    saved = SavedQuery.objects.filter(source=source, paused_at__isnull=True).order_by("pk")
+    saved = SavedQuery.objects.select_related("source").filter(source=source, paused_at__isnull=True)
+    saved = saved.order_by("pk")
     return [query for row in saved for query in row.queries()]
 
 

@@ -132,7 +132,7 @@ def test_a_computed_field_of_another_kind_is_refused_in_a_sentence(expression, f
         ("CAST(status AS INT)", "number"),
         ("ln(temp)", "number"),
         ("1", "number"),
-        ("1.5", "number"),
+        ("1.5", "decimal(1)"),  # as SQL has it
         *((f"CAST(n AS {name})", "number") for name in ("TINYINT", "UINTEGER", "BIGINT", "HUGEINT", "FLOAT")),
         ("temp > 2", "boolean"),
         ("upper(status)", "text"),
